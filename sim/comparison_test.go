@@ -87,7 +87,7 @@ func TestOpenQuestionIsAnswered(t *testing.T) {
 	}
 }
 
-// The statements of docs/choosing.md about bins are true.
+// In bins the peaks are lower, and more is dead, than in windows that slide.
 func TestOpenQuestionInBins(t *testing.T) {
 	q := openQuestion()
 	for _, test := range []struct {

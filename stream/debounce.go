@@ -30,32 +30,33 @@ func (s Stream[T]) Debounce(d time.Duration) Stream[T] {
 		var last T
 		waits := false
 		for !out.Stopped() {
-			select {
-			case event := <-in.C():
+			if err := scope.Err(); err != nil {
+				return err
+			}
+			if event, ok := in.Take(); ok {
 				over, failed := event.Ended()
-				if scope.Err() != nil {
-					return failed
+				if over && waits && scope.Err() == nil {
+					out.Deliver(last)
 				}
 				if over {
-					if waits {
-						out.Deliver(last)
-					}
 					return failed
 				}
 				last, waits = event.Value, true
 				timer.Set(d)
 				event.From.Request()
+				continue
+			}
+			select {
+			case <-in.C():
 			case <-timer.C():
 				timer.Stop()
-				if err := scope.Err(); err != nil {
-					return err
-				}
 				v := last
 				var zero T
 				last, waits = zero, false
-				out.Deliver(v)
+				if scope.Err() == nil {
+					out.Deliver(v)
+				}
 			case <-scope.Context().Done():
-				return nil
 			}
 		}
 		return nil

@@ -45,14 +45,23 @@ func (s Stream[T]) ThrottleLatest(d time.Duration) Stream[T] {
 			}
 		}
 		for !out.Stopped() && scope.Err() == nil {
-			event, due := eventOr(window.C(), scope, in)
-			if due {
+			select {
+			case <-window.C():
 				window.Stop()
 				deliverWaiting()
 				continue
+			default:
 			}
-			if event.From == nil {
-				break
+			event, ok := in.Take()
+			if !ok {
+				select {
+				case <-window.C():
+					window.Stop()
+					deliverWaiting()
+				case <-in.C():
+				case <-scope.Context().Done():
+				}
+				continue
 			}
 			if over, failed := event.Ended(); over {
 				deliverWaiting()
@@ -68,21 +77,4 @@ func (s Stream[T]) ThrottleLatest(d time.Duration) Stream[T] {
 		}
 		return nil
 	})
-}
-
-// eventOr returns the next event, or true when due is ready, even if there is an event too. When the context ends it
-// returns neither.
-func eventOr[T any](due <-chan time.Time, scope *handoff.Scope, in *handoff.Receiver[T]) (event handoff.Event[T], isDue bool) {
-	select {
-	case <-due:
-		return event, true
-	default:
-	}
-	select {
-	case <-due:
-		return event, true
-	case event = <-in.C():
-	case <-scope.Context().Done():
-	}
-	return event, false
 }

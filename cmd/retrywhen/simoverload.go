@@ -49,7 +49,6 @@ processes=20 makes 20 processes, layers=3 makes three layers with the policy.`,
 	overloadFlags(c, &in)
 	c.Flags().Float64VarP(&in.Load, "load", "l", in.Load, "operations per second")
 	c.Flags().DurationVar(&in.Horizon, "horizon", 0, "simulation end of the charts (default: 1.5 times the longest recovery, at least 1m)")
-	c.Flags().DurationVar(&in.Bin, "bin", 0, "width of the bins of the charts (default: one that fits)")
 	c.Flags().IntVar(&in.Runs, "runs", in.Runs, "number of runs that say how often the server recovers; the other figures are of the median one")
 	return c
 }

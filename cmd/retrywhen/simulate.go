@@ -165,10 +165,6 @@ func flagOf(c *cobra.Command, field string) string {
 		return "--load times the simulation end"
 	case "Jobs·Retries":
 		return "--jobs times --retries"
-	case "PeakWindow":
-		return "--peak"
-	case "DeadWindow":
-		return "--dead"
 	case "Service.Mean":
 		return "--service"
 	case "Service.CV":

@@ -183,7 +183,7 @@ func (p *tab) clean() {
 }
 
 // sections are the sections of the page, by the ids of their contents.
-var sections = []string{"recover", "herd", "waits", "herd-figures", "contention", "over", "outage", "choose", "choose-policy", "golines"}
+var sections = []string{"recover", "herd", "waits", "herd-figures", "contention", "outage", "choose", "choose-policy", "golines"}
 
 // look returns the content of each section of the open tab, unfolded.
 func (p *tab) look() map[string]string {
@@ -325,7 +325,6 @@ func browserLoads(t *testing.T, ctx context.Context, address string) {
 	count("waits", 3)
 	p.turn(TabContention)
 	count("contention", 2)
-	count("over", 5)
 	p.turn(TabOutage)
 	count("outage", 6)
 	p.turn(TabChoose)
@@ -381,20 +380,15 @@ func browserControls(t *testing.T, ctx context.Context, address string) {
 			control{"tiled", "true", []string{"herd", "waits", "herd-figures", "golines"}, nil},
 			control{"jobs", "50", []string{"herd", "waits", "herd-figures"}, []string{"golines"}},
 			control{"retries", "4", []string{"herd", "waits", "herd-figures"}, []string{"golines"}},
-			control{"peak", "3s", []string{"herd-figures", "herd"}, []string{"waits"}},
-			control{"dead", "4s", []string{"herd-figures", "herd"}, []string{"waits"}},
-			control{"own", "true", []string{"herd"}, []string{"herd-figures", "waits"}},
 			control{"own-y", "true", []string{"herd", "waits"}, []string{"herd-figures"}}),
-		TabContention: append(policy("contention", "over"),
-			control{"clients", "20", []string{"contention", "over"}, nil},
-			control{"runs", "9", []string{"contention"}, []string{"over"}},
-			control{"own", "true", []string{"over"}, []string{"contention"}}),
+		TabContention: append(policy("contention"),
+			control{"clients", "20", []string{"contention"}, nil},
+			control{"runs", "9", []string{"contention"}, nil}),
 		TabOutage: append(policy("outage"),
 			control{"affected", "300", []string{"outage"}, nil},
 			control{"down", "20s", []string{"outage"}, nil},
 			control{"capacity", "7", []string{"outage"}, nil},
 			control{"timeout", "2s", []string{"outage"}, nil},
-			control{"own", "true", []string{"outage"}, nil},
 			control{"own-y", "true", []string{"outage"}, nil}),
 		TabChoose: {
 			{"affected", "90", []string{"choose", "choose-policy", "golines"}, nil},
@@ -519,7 +513,7 @@ func compiles(t *testing.T, lines []string) {
 func browserDeepLink(t *testing.T, ctx context.Context, address string) {
 	state := Default()
 	state.Strategies = must("a: linear d=2s tiled place=by-key", "sidekiq limit=3")
-	state.Jobs, state.Retries, state.Peak, state.Dead, state.Own, state.Clients, state.Runs = 60, 4, 2*time.Second, 500*time.Millisecond, true, 12, 3
+	state.Jobs, state.Retries, state.Clients, state.Runs = 60, 4, 12, 3
 	state.Tab, state.OwnY, state.Load, state.Rate, state.Stall, state.Patience, state.Watch = TabOutage, true, 70, 90, 3*time.Second, 2*time.Second, 50*time.Second
 	state.Affected, state.Down, state.Capacity, state.Timeout, state.Seed = 200, 30*time.Second, 9, time.Second, 11
 	p := open(t, ctx, address, 1440, 900)
@@ -527,7 +521,7 @@ func browserDeepLink(t *testing.T, ctx context.Context, address string) {
 	restored := func(when string) {
 		t.Helper()
 		for id, want := range map[string]string{
-			"jobs": "60", "retries": "4", "peak": "2s", "dead": "500ms", "seed": "11", "clients": "12", "runs": "3", "affected": "200", "down": "30s",
+			"jobs": "60", "retries": "4", "seed": "11", "clients": "12", "runs": "3", "affected": "200", "down": "30s",
 			"load": "70", "rate": "90", "stall": "3s", "patience": "2s", "watch": "50s", "limit": "3",
 			"capacity": "9", "timeout": "1s", "text": "sidekiq limit=3", "name": "", "curve": "sidekiq",
 		} {
@@ -588,12 +582,12 @@ func browserKeyboard(t *testing.T, ctx context.Context, address string) {
 		if !outlined {
 			t.Errorf("%s has the focus and does not show it", at)
 		}
-		if at == "own" {
+		if at == "own-y" {
 			break
 		}
 	}
 	got := strings.Join(order, " ")
-	want := "skip A A to-story to-herd more restart SUMMARY strategy-0 remove-0 remove-1 remove-2 add text name curve p-base p-factor cap jitter limit budget processes tiled SUMMARY BUTTON BUTTON BUTTON jobs retries SUMMARY peak dead seed own-y own"
+	want := "skip A A to-story to-herd more restart SUMMARY strategy-0 remove-0 remove-1 remove-2 add text name curve p-base p-factor cap jitter limit budget processes tiled SUMMARY BUTTON BUTTON BUTTON jobs retries SUMMARY seed own-y"
 	if got != want {
 		t.Errorf("Tab goes through\n%s\nwant\n%s", got, want)
 	}
@@ -645,7 +639,7 @@ func browserKeyboard(t *testing.T, ctx context.Context, address string) {
 func browserWrongInput(t *testing.T, ctx context.Context, address string) {
 	p := open(t, ctx, address, 1440, 900)
 	p.visit("?tab=herd&s=mine:+exponential+base%3D1s+factor%3D2+cap%3D30s")
-	before, peak := p.look(), p.text(`document.getElementById("peak").value`)
+	before := p.look()
 	tests := []struct{ id, value, at, says string }{
 		{"text", "exponental base=1s factor=2", "text", "did you mean exponential?"},
 		{"text", "exponential base=1s factor=2 jiter=full", "text", `"jiter=full"`},
@@ -656,8 +650,6 @@ func browserWrongInput(t *testing.T, ctx context.Context, address string) {
 		{"p-factor", "2", "", ""},
 		{"jobs", "99999999", "jobs", "want a whole number from 1 to 5000"},
 		{"jobs", "100", "", ""},
-		{"peak", "soon", "peak", "want a duration, at least 0s"},
-		{"peak", peak, "", ""},
 	}
 	for _, test := range tests {
 		p.set(test.id, test.value)
@@ -810,9 +802,9 @@ const layoutProblems = `(() => {
 })()`
 
 func browserStatic(t *testing.T, ctx context.Context, _ string) {
-	for tab, want := range map[Tab]int{TabHerd: 6*2 + 6, TabContention: 2 + 5, TabOutage: 6, TabChoose: 2, TabRecover: 6} {
+	for tab, want := range map[Tab]int{TabHerd: 6*2 + 6, TabContention: 2, TabOutage: 6, TabChoose: 2, TabRecover: 6} {
 		state := First(tab)
-		state.Strategies = append(Question().Strategies, must("</script><b>: linear d=1s")...)
+		state.Strategies = append(report.DefaultHerd().Strategies, must("</script><b>: linear d=1s")...)
 		r, err := computes[tab](t.Context(), state)
 		if err != nil {
 			t.Fatal(err)

@@ -15,15 +15,8 @@ func (s State) Command() string {
 	switch s.Tab {
 	case TabHerd:
 		add("retrywhen sim herd --jobs %d --retries %d", s.Jobs, s.Retries)
-		if s.Peak > 0 {
-			add("--peak %v", s.Peak)
-		}
-		if s.Dead > 0 {
-			add("--dead %v", s.Dead)
-		}
-		add("--own-axis=%v", s.Own)
 	case TabContention:
-		add("retrywhen sim occ --clients %d --runs %d --own-axis=%v", s.Clients, s.Runs, s.Own)
+		add("retrywhen sim occ --clients %d --runs %d", s.Clients, s.Runs)
 	case TabChoose:
 		var outages []string
 		for _, d := range s.Outages {
@@ -38,9 +31,6 @@ func (s State) Command() string {
 		add("retrywhen sim outage --clients %d --down %v --capacity %d", s.Affected, s.Down, s.Capacity)
 		if s.Timeout > 0 {
 			add("--timeout %v", s.Timeout)
-		}
-		if s.Own {
-			add("--own-axis")
 		}
 	default:
 		o := s.overload()

@@ -1,7 +1,9 @@
 package lab
 
 import (
+	"strings"
 	"testing"
+	"time"
 )
 
 // The command has the options that a state has set, and no others.
@@ -12,16 +14,16 @@ func TestCommand(t *testing.T) {
 			`retrywhen sim overload --load 80 --service 10ms --stall 5s --horizon 2m0s --timeout 1s --failures 0.01 --seed 1 "sidekiq"`,
 		},
 		TabHerd: {
-			`retrywhen sim herd --jobs 100 --retries 5 --own-axis=false "sidekiq"`,
-			`retrywhen sim herd --jobs 100 --retries 5 --peak 1ns --dead 1ns --own-axis=true --seed 1 "sidekiq"`,
+			`retrywhen sim herd --jobs 100 --retries 5 "sidekiq"`,
+			`retrywhen sim herd --jobs 100 --retries 5 --seed 1 "sidekiq"`,
 		},
 		TabContention: {
-			`retrywhen sim occ --clients 100 --runs 20 --own-axis=false "sidekiq"`,
-			`retrywhen sim occ --clients 100 --runs 20 --own-axis=true --seed 1 "sidekiq"`,
+			`retrywhen sim occ --clients 100 --runs 20 "sidekiq"`,
+			`retrywhen sim occ --clients 100 --runs 20 --seed 1 "sidekiq"`,
 		},
 		TabOutage: {
 			`retrywhen sim outage --clients 1000 --down 1m0s --capacity 20 "sidekiq"`,
-			`retrywhen sim outage --clients 1000 --down 1m0s --capacity 20 --timeout 1ns --own-axis --seed 1 "sidekiq"`,
+			`retrywhen sim outage --clients 1000 --down 1m0s --capacity 20 --timeout 1ns --seed 1 "sidekiq"`,
 		},
 		TabChoose: {
 			`retrywhen sim choose --clients 1000 --processes 1 --capacity 20 --timeout 1s --outages 500ms,2s,5s,20s,1m0s --wait 1s`,
@@ -29,11 +31,11 @@ func TestCommand(t *testing.T) {
 		},
 	} {
 		s := First(tab)
-		s.Strategies, s.Own, s.Timeout = must("sidekiq"), false, 0
+		s.Strategies, s.Timeout = must("sidekiq"), 0
 		if got := s.Command(); got != want[0] {
 			t.Errorf("%s\nwant\n%s", got, want[0])
 		}
-		s.Failures, s.Peak, s.Dead, s.Own, s.Timeout, s.Served, s.Seed = 0.01, 1, 1, true, 1, 1, 1
+		s.Failures, s.Timeout, s.Served, s.Seed = 0.01, 1, 1, 1
 		if got := s.Command(); got != want[1] {
 			t.Errorf("%s\nwant\n%s", got, want[1])
 		}
@@ -42,5 +44,23 @@ func TestCommand(t *testing.T) {
 	s.Strategies = must("sidekiq attempttimeout=2s")
 	if got, want := s.Command(), `retrywhen sim overload --load 80 --service 10ms --stall 5s --horizon 2m0s "sidekiq attempttimeout=2s"`; got != want {
 		t.Errorf("%s\nwant, with the policy's own timeout,\n%s", got, want)
+	}
+}
+
+// The Go code of a policy has the attempt timeout that its run had: its own, else the tab's.
+func TestGoHasTheAttemptTimeoutOfTheRun(t *testing.T) {
+	for tab, want := range map[Tab]string{
+		TabRecover: "var sidekiq = retry.New(backoff.Sidekiq(), retry.AttemptTimeout(3*time.Second))\n", TabOutage: "retry.AttemptTimeout(4*time.Second)",
+		TabHerd: "var sidekiq = retry.New(backoff.Sidekiq())\n", TabContention: "var sidekiq = retry.New(backoff.Sidekiq())\n",
+	} {
+		s := First(tab)
+		s.Strategies, s.Patience, s.Timeout = must("sidekiq", "own: sidekiq attempttimeout=7s"), 3*time.Second, 4*time.Second
+		d := describe(s, nil)
+		if !strings.Contains(d.Go, want) || strings.Count(d.Go, "AttemptTimeout(7*time.Second)") != 1 {
+			t.Errorf("%s:\n%s\nwant %s", tab, d.Go, want)
+		}
+		if !strings.Contains(d.Go, strings.TrimPrefix(d.Strategies[0].Go, "var policy = ")) || d.Strategies[0].Title != "sidekiq" || d.Strategies[0].Text != "sidekiq" {
+			t.Errorf("%s: %+v, but the file\n%s", tab, d.Strategies[0], d.Go)
+		}
 	}
 }

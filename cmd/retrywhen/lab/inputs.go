@@ -28,21 +28,21 @@ func (s State) overload() report.Overload {
 
 func (s State) herd() report.Herd {
 	return report.Herd{
-		Strategies: s.Strategies, Jobs: s.Jobs, Retries: s.Retries, PeakWindow: s.Peak, DeadWindow: s.Dead, Seed: s.Seed, Own: &s.Own, Progress: yield,
+		Strategies: s.Strategies, Jobs: s.Jobs, Retries: s.Retries, Seed: s.Seed, Progress: yield,
 	}
 }
 
 func (s State) contention() report.Contention {
 	return report.Contention{
 		Strategies: s.Strategies, Clients: s.Clients, Points: report.ContentionPoints, Runs: s.Runs, Network: sim.DefaultNetwork,
-		Seed: s.Seed, Own: s.Own, Progress: yield,
+		Seed: s.Seed, Progress: yield,
 	}
 }
 
 func (s State) outage() report.Outage {
 	return report.Outage{
-		Strategies: s.Strategies, Own: s.Own, Progress: yield,
-		Outage: sim.Outage{Clients: s.Affected, Down: s.Down, Capacity: s.Capacity, Timeout: s.Timeout, Seed: s.Seed, Bin: time.Second},
+		Strategies: s.Strategies, Progress: yield,
+		Outage: sim.Outage{Clients: s.Affected, Down: s.Down, Capacity: s.Capacity, Timeout: s.Timeout, Seed: s.Seed},
 	}
 }
 
@@ -52,6 +52,11 @@ func (s State) choose() report.Choose {
 	c.Clients, c.Capacity, c.Outages, c.Served, c.Wait, c.Seed, c.Progress = s.Affected, s.Capacity, s.Outages, s.Served, s.Wait, s.Seed, yield
 	c.Processes, c.Timeout = s.Fleet, s.Patience
 	return c
+}
+
+// timeout returns the attempt timeout of policies that have none; 0 is none.
+func (s State) timeout() time.Duration {
+	return map[Tab]time.Duration{TabRecover: s.Patience, TabOutage: s.Timeout}[s.Tab]
 }
 
 // input returns the simulation of the state's tab.

@@ -60,13 +60,17 @@ func TestMap(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, c := range columns { // the picture is the first run
+			for _, c := range columns { // a dot has the verdict of its cell, and the picture of one of the runs in the middle
 				run, err := mapScene(t.Context(), mapState(i, at, c))
 				if err != nil {
 					t.Fatal(err)
 				}
-				if n := all[i][at][c].recovered(); (run.grade == report.Well) && n == 0 || run.grade != report.Well && n == mapRuns {
+				n := all[i][at][c].recovered()
+				if !strings.HasPrefix(run.verdict, fmt.Sprintf("It recovers in %d of %d runs", n, mapRuns)) || (run.grade == report.Well) != (n == mapRuns) {
 					t.Errorf("%s at a load of %v: %d runs recover, but of the picture: %s", mapName(p, row), loads[c], n, run.verdict)
+				}
+				if recovers := run.result.Recovery.Verdict == sim.Recovered; recovers && 2*n < mapRuns || !recovers && 2*n > mapRuns+1 {
+					t.Errorf("%s at a load of %v: %d runs recover, but the one in the picture: %v", mapName(p, row), loads[c], n, run.result.Recovery)
 				}
 			}
 			if !slices.Equal(got, want) {

@@ -28,10 +28,10 @@ func mapState(policy, row, column int) State {
 	return s
 }
 
-// mapScene computes the run of a state until the server has recovered.
+// mapScene computes the runs of a state, and shows the median one until the server has recovered.
 func mapScene(ctx context.Context, s State) (*scene, error) {
 	o := s.overload()
-	o.Work, o.Horizon, o.Runs = 0, 0, 1
+	o.Work, o.Horizon = 0, 0
 	return newScene(ctx, o)
 }
 
@@ -58,7 +58,7 @@ func mapHTML(ctx context.Context, b *strings.Builder) error {
 		stalls[i] = axis.Time(s)
 	}
 	fmt.Fprintf(b, `<section id="map" class="screen" aria-labelledby="screen-map" data-counts="%s" data-runs="%d" data-stalls="%s" data-rate="%d"><div class="words"><h2 id="screen-map">How much load is safe?</h2>`+
-		`<p>Each cell is %d runs of up to 5 minutes, with one load and one stall. A load is safe if the server recovers within a minute in all of them. Drag the dot to a cell to see its first run.</p>`+
+		`<p>Each cell is %d runs of up to 5 minutes, with one load and one stall. A load is safe if the server recovers within a minute in all of them. Drag the dot to a cell to see its median run.</p>`+
 		`<fieldset class="policies"><legend class="unseen">Callers</legend>`,
 		html.EscapeString(string(data)), mapRuns, strings.Join(stalls, " "), d.Rate, mapRuns)
 	for i, p := range mapPolicies() {

@@ -54,9 +54,9 @@ func Numbers(ctx context.Context, kind, query string) (any, error) {
 	var result any
 	switch kind {
 	case "defaults":
-		result, err = describeDefaults(ctx)
+		result = describeDefaults()
 	case "state":
-		result, err = describe(ctx, state, problems)
+		result = describe(state, problems)
 	case "scene", "run":
 		compute := map[string]func(context.Context, State) (*scene, error){"scene": storyScene, "run": mapScene}[kind]
 		var run *scene
@@ -155,24 +155,26 @@ type describedStrategy struct {
 	Go      string `json:"go"`
 }
 
-func describe(ctx context.Context, s State, problems []Problem) (described, error) {
-	s, err := s.fix(ctx)
-	d := described{Query: s.Query().Encode(), Fields: map[string]string{}, Strategies: []describedStrategy{}, Command: s.Command(), Go: report.GoFile(s.Strategies), Problems: problems}
+func describe(s State, problems []Problem) described {
+	d := described{Query: s.Query().Encode(), Fields: map[string]string{}, Strategies: []describedStrategy{}, Command: s.Command(), Problems: problems}
 	for _, f := range fields {
 		d.Fields[f.name] = f.text(&s)
 	}
+	var timed []report.Strategy
 	for _, x := range s.Strategies {
-		y := describeStrategy(x)
+		y := describeStrategy(x, s.timeout())
+		timed = append(timed, x.Timed(s.timeout()))
 		for _, u := range report.UnusedWords(s.input(), x) {
 			y.Formula += fmt.Sprintf("; %s has no effect here: %s", u.Word, u.Why)
 		}
 		d.Strategies = append(d.Strategies, y)
 	}
-	return d, err
+	d.Go = report.GoFile(timed)
+	return d
 }
 
-func describeStrategy(x report.Strategy) describedStrategy {
-	return describedStrategy{x.String(), x.Title(), report.InWords(x), gocode.Policy("policy", x.Policy, x.Placement)}
+func describeStrategy(x report.Strategy, timeout time.Duration) describedStrategy {
+	return describedStrategy{x.String(), x.Title(), report.InWords(x), gocode.Policy("policy", x.Timed(timeout).Policy, x.Placement)}
 }
 
 // describedDefaults holds the first values of the controls, their limits, and the presets.
@@ -197,12 +199,8 @@ type describedPreset struct {
 	Fields map[string]string `json:"fields"` // the defaults of an address
 }
 
-func describeDefaults(ctx context.Context) (describedDefaults, error) {
-	state, err := describe(ctx, Default(), nil)
-	if err != nil {
-		return describedDefaults{}, err
-	}
-	d := describedDefaults{described: state, Most: map[string]int{
+func describeDefaults() describedDefaults {
+	d := describedDefaults{described: describe(Default(), nil), Most: map[string]int{
 		"jobs": MaxJobs, "retries": MaxRetries, "clients": MaxClients, "runs": MaxRuns, "affected": MaxAffected, "capacity": MaxCapacity,
 		"load": MaxLoad, "rate": MaxLoad, "fleet": MaxFleet, "query": MaxQuery,
 	}}
@@ -213,12 +211,8 @@ func describeDefaults(ctx context.Context) (describedDefaults, error) {
 		d.Today = append(d.Today, t.Text)
 	}
 	for _, p := range Presets() {
-		state, err := describe(ctx, p, nil)
-		if err != nil {
-			return describedDefaults{}, err
-		}
-		state.Fields["peak"], state.Fields["dead"] = "0s", "0s" // its windows fit only its own strategies
+		state := describe(p, nil)
 		d.Presets = append(d.Presets, describedPreset{p.Tab, state.Query, state.Fields})
 	}
-	return d, nil
+	return d
 }

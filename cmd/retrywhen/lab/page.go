@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -22,15 +23,9 @@ type inside struct {
 
 // compute returns the data in a page of the state, with the numbers of the given tabs.
 func compute(ctx context.Context, s State, engine string, tabs ...Tab) ([]byte, error) {
-	in := inside{Engine: engine, Numbers: map[Tab]any{}}
-	var err error
-	if in.Defaults, err = describeDefaults(ctx); err != nil {
-		return nil, err
-	}
-	if in.State, err = describe(ctx, s, nil); err != nil {
-		return nil, err
-	}
+	in := inside{Engine: engine, Defaults: describeDefaults(), State: describe(s, nil), Numbers: map[Tab]any{}}
 	for _, t := range tabs {
+		var err error
 		if in.Numbers[t], err = numbers(ctx, t, First(t)); err != nil {
 			return nil, err
 		}
@@ -52,27 +47,37 @@ func WriteResult(w io.Writer, t Tab, commandLine string, r report.Result) error 
 	in.Defaults.Presets, in.Defaults.Most = []describedPreset{}, map[string]int{}
 	in.State = described{Fields: map[string]string{"tab": string(t), "y": "shared"}, Strategies: []describedStrategy{}, Command: commandLine}
 	for _, x := range r.Compared() {
-		in.State.Strategies = append(in.State.Strategies, describeStrategy(x))
+		in.State.Strategies = append(in.State.Strategies, describeStrategy(x, 0))
 	}
 	data, err := json.Marshal(in) // Marshal escapes <, so no text ends the script
 	if err != nil {
 		return err
 	}
+	page, err := alone()
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, strings.Replace(page, slot, filled(data), 1))
+	return err
+}
+
+// alonePage is the name under which the script finds alone.
+const alonePage = "alone.html"
+
+// alone returns the page as one file without data. A page that is saved is this with the data of the page.
+func alone() (string, error) {
 	files := map[string]string{}
 	for _, name := range []string{"index.html", "app.css", "app.js", "app.licenses.txt"} {
 		b, err := fs.ReadFile(assets(), name)
 		if err != nil {
-			return err
+			return "", err
 		}
 		files[name] = string(b)
 	}
-	page := strings.NewReplacer(
+	return strings.NewReplacer(
 		`<link rel="stylesheet" href="app.css">`, "<style>\n"+files["app.css"]+"</style>",
-		slot, filled(data),
 		`<script src="app.js" defer></script>`, "<!--\n"+strings.ReplaceAll(files["app.licenses.txt"], "--", "- -")+"-->\n<script>"+files["app.js"]+"</script>",
-	).Replace(files["index.html"])
-	_, err = io.WriteString(w, page)
-	return err
+	).Replace(files["index.html"]), nil
 }
 
 // WriteSite writes the page into a folder for a file server. The numbers of Default are in the page, so that it draws
@@ -93,7 +98,10 @@ func WriteSite(ctx context.Context, folder string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(folder, "index.html"), []byte(strings.Replace(page, slot, filled(data), 1)), 0o644)
+	saved, err := alone()
+	return errors.Join(err,
+		os.WriteFile(filepath.Join(folder, "index.html"), []byte(strings.Replace(page, slot, filled(data), 1)), 0o644),
+		os.WriteFile(filepath.Join(folder, alonePage), []byte(saved), 0o644))
 }
 
 // whole returns index.html with its opening.

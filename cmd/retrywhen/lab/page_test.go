@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/picture"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
@@ -20,6 +21,7 @@ import (
 func TestPageIsWhole(t *testing.T) {
 	state := Default()
 	state.Strategies = append(state.Strategies, must("</script><i>: linear d=1s")...)
+	state.Jobs, state.Retries, state.Clients, state.Runs, state.Affected, state.Down, state.Watch = 30, 3, 10, 2, 60, 15*time.Second, 50*time.Second
 	for _, tab := range Tabs {
 		r, err := computes[tab](t.Context(), state)
 		if err != nil {
@@ -42,7 +44,7 @@ func TestPageIsWhole(t *testing.T) {
 		data, _, _ := strings.Cut(rest, "</script>")
 		var inside struct {
 			Engine  string
-			State   struct{ Strategies []struct{ Title string } }
+			State   struct{ Strategies []struct{ Title, Go string } }
 			Numbers map[Tab]json.RawMessage
 		}
 		if err := json.Unmarshal([]byte(data), &inside); err != nil {
@@ -56,7 +58,7 @@ func TestPageIsWhole(t *testing.T) {
 		if err != nil || json.Unmarshal(wrote, &want) != nil || string(inside.Numbers[tab]) != string(wrote) {
 			t.Errorf("%s: %v, the page has other numbers than the result", tab, err)
 		}
-		if all := inside.State.Strategies; tab != TabChoose && all[len(all)-1].Title != "</script><i>" {
+		if all := inside.State.Strategies; tab != TabChoose && all[len(all)-1].Title != "</script><i>" || tab == TabRecover && !strings.Contains(all[0].Go, "retry.AttemptTimeout(time.Second)") {
 			t.Errorf("%s: %+v", tab, all)
 		}
 	}
@@ -72,7 +74,7 @@ func TestPageAgreesWithTheProgram(t *testing.T) {
 		}
 		return string(b)
 	}
-	page, ids := read("index.html"), map[string]string{"y": "own-y", "axis": "own"}
+	page, ids := read("index.html"), map[string]string{"y": "own-y"}
 	for _, f := range fields {
 		label := regexp.MustCompile(`<label [^>]*for="` + cmp.Or(ids[f.name], f.name) + `">([^<]*)(<input[^>]*> ([^<]*))?`).FindStringSubmatch(page)
 		if f.name != "tab" && (label == nil || strings.TrimSpace(label[1]+label[3]) != f.label) {

@@ -19,23 +19,6 @@ func Default() State {
 	}
 }
 
-// Question returns the comparison of "Visualization of backoff functions", with an answer to its open question: what
-// the herd of the command is without policies.
-func Question() State {
-	question := Default()
-	question.Tab = TabHerd
-	question.Strategies = must(
-		"constant: constant d=5m",
-		"exponential: exponential base=1m factor=2 plus=3m",
-		"sidekiq: sidekiq",
-		"buckets: buckets unit=1s exponent=3",
-		"tiled: linear d=52.32s tiled",
-	)
-	question.Jobs, question.Retries, question.Peak, question.Dead, question.Seed = 100, 5, time.Second, 3500*time.Millisecond, 0
-	question.Own, question.Clients, question.Down = true, 20, 10*time.Minute
-	return question
-}
-
 // Presets returns the first state of each tab.
 func Presets() []State {
 	herd := Default()
@@ -55,7 +38,6 @@ func Presets() []State {
 		"decorrelated: decorrelated base=5ms cap=2s",
 	)
 	contention.Clients, contention.Retries, contention.Down = 100, 8, 5*time.Second
-	contention.Own = true
 	contention.Timeout = 10 * time.Millisecond // otherwise clients without a backoff would retry endlessly at one instant
 
 	outage := Default()
@@ -85,10 +67,4 @@ func First(t Tab) State {
 	return Default()
 }
 
-func must(texts ...string) []report.Strategy {
-	s, err := report.ParseStrategies(texts)
-	if err != nil {
-		panic(err) // a preset is wrong
-	}
-	return s
-}
+var must = report.MustParse

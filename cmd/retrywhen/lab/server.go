@@ -30,7 +30,8 @@ func handler(work time.Duration, hosts ...string) http.Handler {
 	s := &server{hosts: hosts, work: work, turns: make(chan struct{}, maxTogether)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/{kind}", s.numbers)
-	mux.HandleFunc("GET /{$}", index)
+	mux.HandleFunc("GET /{$}", servePage(served))
+	mux.HandleFunc("GET /"+alonePage, servePage(alone))
 	for _, name := range []string{"app.js", "app.css", "app.licenses.txt"} {
 		mux.HandleFunc("GET /"+name, func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, assets(), name) })
 	}
@@ -40,14 +41,16 @@ func handler(work time.Duration, hosts ...string) http.Handler {
 // served is the page. It is computed once, because its opening has pictures of simulations.
 var served = sync.OnceValues(func() (string, error) { return whole(context.Background()) })
 
-func index(w http.ResponseWriter, _ *http.Request) {
-	page, err := served()
-	if err != nil {
-		refuse(w, http.StatusInternalServerError, err.Error())
-		return
+func servePage(page func() (string, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		html, err := page()
+		if err != nil {
+			refuse(w, http.StatusInternalServerError, err.Error())
+			return
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = io.WriteString(w, html) // it fails only if the client has left
 	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = io.WriteString(w, page) // it fails only if the client has left
 }
 
 type server struct {

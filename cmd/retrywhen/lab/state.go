@@ -1,11 +1,9 @@
 package lab
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"net/url"
 	"slices"
 	"strconv"
@@ -52,9 +50,6 @@ type State struct {
 
 	Jobs    int // of the herd
 	Retries int
-	Peak    time.Duration // the window of the peak; 0 chooses one that fits, see fix
-	Dead    time.Duration // the window of the dead time; 0 chooses one that fits
-	Own     bool          // each strategy has its own time axis
 
 	Clients int // of the contention: the largest number
 	Runs    int // for each point
@@ -88,7 +83,12 @@ var fields = []field{
 		func(s *State) string { return string(s.Tab) },
 		"recover, herd, contention, outage or choose",
 	},
-	either("y", "Own scales", func(s *State) *bool { return &s.OwnY }),
+	{
+		"y", "Own scales",
+		func(s *State, text string) bool { s.OwnY = text == "own"; return s.OwnY || text == "shared" },
+		func(s *State) string { return map[bool]string{true: "own", false: "shared"}[s.OwnY] },
+		"own or shared",
+	},
 	integer("load", "Operations per second", func(s *State) *int { return &s.Load }, 1, MaxLoad),
 	integer("rate", "Capacity per second", func(s *State) *int { return &s.Rate }, 1, MaxLoad),
 	duration("stall", "Standstill", func(s *State) *time.Duration { return &s.Stall }, time.Minute),
@@ -98,9 +98,6 @@ var fields = []field{
 	integer("queue", "Queue at most (0: no bound)", func(s *State) *int { return &s.Queue }, 0, MaxQueue),
 	integer("jobs", "Number of jobs", func(s *State) *int { return &s.Jobs }, 1, MaxJobs),
 	integer("retries", "Retries per job", func(s *State) *int { return &s.Retries }, 1, MaxRetries),
-	duration("peak", "Peak window", func(s *State) *time.Duration { return &s.Peak }, math.MaxInt64),
-	duration("dead", "Dead-time window", func(s *State) *time.Duration { return &s.Dead }, math.MaxInt64),
-	either("axis", "Own time axes", func(s *State) *bool { return &s.Own }),
 	integer("clients", "Number of clients", func(s *State) *int { return &s.Clients }, 1, MaxClients),
 	integer("runs", "Number of runs", func(s *State) *int { return &s.Runs }, 1, MaxRuns),
 	integer("affected", "Number of clients", func(s *State) *int { return &s.Affected }, 1, MaxAffected),
@@ -139,21 +136,6 @@ const (
 // Tabs are all tabs, in the order of the page.
 var Tabs = []Tab{TabRecover, TabHerd, TabContention, TabOutage, TabChoose}
 
-// either is a parameter that is own or shared.
-func either(name, label string, of func(*State) *bool) field {
-	return field{
-		name, label,
-		func(s *State, text string) bool { *of(s) = text == "own"; return text == "own" || text == "shared" },
-		func(s *State) string {
-			if *of(s) {
-				return "own"
-			}
-			return "shared"
-		},
-		"own or shared",
-	}
-}
-
 func integer(name, label string, of func(*State) *int, least, most int) field {
 	return field{
 		name, label,
@@ -186,10 +168,6 @@ func duration(name, label string, of func(*State) *time.Duration, most time.Dura
 }
 
 func span(name, label string, of func(*State) *time.Duration, least, most time.Duration) field {
-	want := fmt.Sprintf("a duration from %v to %v", least, most)
-	if most == math.MaxInt64 {
-		want = fmt.Sprintf("a duration, at least %v", least)
-	}
 	return field{
 		name, label,
 		func(s *State, text string) bool {
@@ -198,18 +176,8 @@ func span(name, label string, of func(*State) *time.Duration, least, most time.D
 			return err == nil && least <= d && d <= most
 		},
 		func(s *State) string { return of(s).String() },
-		want,
+		fmt.Sprintf("a duration from %v to %v", least, most),
 	}
-}
-
-// fix returns the state with chosen windows in place of those that are 0. The page keeps them from then on, because
-// figures with different windows cannot be compared.
-func (s State) fix(ctx context.Context) (State, error) {
-	var err error
-	if s.Peak == 0 || s.Dead == 0 {
-		s.Peak, s.Dead, err = s.herd().Windows(ctx)
-	}
-	return s, err
 }
 
 // Problem is an invalid part of an address.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/gocode"
-	"github.com/retrywhen/retrywhen/retry"
 )
 
 // storyStyle is in the page with the story, so that other pages do not have it.
@@ -48,37 +47,36 @@ type choice struct {
 	state State
 }
 
-// screen is a screen of the story: a text, a run, and one control.
+// screen is a screen of the story: a text, a picture, and one control.
 type screen struct {
 	title   string
 	text    string   // HTML
 	asks    string   // the control's label
 	choices []choice // the picture shows the one at first
 	first   int
+	picture *scene
 	bound   int    // the bound of the queue that a switch sets; 0 is no switch
 	more    string // the label of a button that shows more time, or ""
 }
 
-// storyScene computes the run of a state.
+// storyScene computes the runs of a state.
 func storyScene(ctx context.Context, s State) (*scene, error) {
 	o := s.overload()
-	o.Work, o.Runs = 0, 1 // ctx bounds it; the picture is of one run
+	o.Work = 0 // ctx bounds it
 	return newScene(ctx, o)
 }
 
-// screens returns the screens with a run. Every figure in their texts is computed.
+// screens returns the screens with a picture. Every figure in their texts is computed.
 func screens(ctx context.Context) ([]screen, error) {
-	run := func(policy string, watch time.Duration) (*scene, error) {
-		return storyScene(ctx, storyState(policy, watch))
+	var pictures []*scene
+	for _, s := range []State{storyState(atOnce, storyWatch), storyState(jittered, storyWatch), storyState(budgeted, budgetWatch)} {
+		p, err := storyScene(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		pictures = append(pictures, p)
 	}
-	storm, err := run(atOnce, storyWatch)
-	if err != nil {
-		return nil, err
-	}
-	slower, err := run(jittered, storyWatch)
-	if err != nil {
-		return nil, err
-	}
+	storm, slower := pictures[0], pictures[1]
 	d, last := Default(), len(storm.frames.Wasted)-1
 	budget := must(budgeted)[0].Policy
 	words := map[string]string{}
@@ -95,7 +93,7 @@ func screens(ctx context.Context) ([]screen, error) {
 			asks: "Retries",
 			choices: []choice{
 				{"0", storyState(noRetry, storyWatch)}, {"1", storyState(oneRetry, storyWatch)}, {"3", storyState(atOnce, storyWatch)},
-			}, first: 2, bound: 50, more: "Give it more time",
+			}, first: 2, picture: storm, bound: 50, more: "Give it more time",
 		},
 		{
 			title: "Backoff and jitter change nothing",
@@ -104,7 +102,7 @@ func screens(ctx context.Context) ([]screen, error) {
 			asks: "Retries",
 			choices: []choice{
 				{"at once", storyState(atOnce, storyWatch)}, {"backoff", storyState(backedOff, storyWatch)}, {"backoff, jitter", storyState(jittered, storyWatch)},
-			}, first: 2,
+			}, first: 2, picture: slower,
 		},
 		{
 			title: "A budget ends it",
@@ -114,7 +112,7 @@ func screens(ctx context.Context) ([]screen, error) {
 			choices: []choice{
 				{"1", storyState(budgeted, budgetWatch)}, {"20", storyState(budgeted+" processes=20", budgetWatch)},
 				{"200", storyState(budgeted+" processes=200", budgetWatch)}, {"2,000", storyState(budgeted+" processes=2000", budgetWatch)},
-			},
+			}, picture: pictures[2],
 		},
 	}, nil
 }
@@ -130,9 +128,7 @@ func opening(ctx context.Context) (string, error) {
 	b.WriteString("<noscript><style>.subjects, .page, .tools, .ask { display: none !important; }</style></noscript>\n")
 	b.WriteString(`<p class="elsewhere"><a id="to-story" href="./">The story of a stall, and the map</a></p>` + "\n")
 	for i, s := range all {
-		if err := s.html(ctx, &b, i); err != nil {
-			return "", err
-		}
+		s.html(&b, i)
 	}
 	if err := saves(ctx, &b); err != nil {
 		return "", err
@@ -145,12 +141,8 @@ func opening(ctx context.Context) (string, error) {
 }
 
 // html writes the screen.
-func (s *screen) html(ctx context.Context, b *strings.Builder, n int) error {
+func (s *screen) html(b *strings.Builder, n int) {
 	at := s.choices[s.first].state
-	run, err := storyScene(ctx, at)
-	if err != nil {
-		return err
-	}
 	fmt.Fprintf(b, `<section class="screen" aria-labelledby="screen-%d"><div class="words"><h2 id="screen-%d">%s</h2><p>%s</p>`, n, n, s.title, s.text)
 	if s.asks != "" {
 		fmt.Fprintf(b, `<fieldset class="ask"><legend>%s</legend>`, s.asks)
@@ -171,8 +163,7 @@ func (s *screen) html(ctx context.Context, b *strings.Builder, n int) error {
 		fmt.Fprintf(b, `<button type="button" class="longer">%s</button>`, s.more)
 	}
 	b.WriteString("</p></div>")
-	fmt.Fprintf(b, `<figure data-query="%s">%s</figure></section>`+"\n", html.EscapeString(at.Query().Encode()), run.HTML())
-	return nil
+	fmt.Fprintf(b, `<figure data-query="%s">%s</figure></section>`+"\n", html.EscapeString(at.Query().Encode()), s.picture.HTML())
 }
 
 // saves writes the last screen: what saves the server, as a table, and as Go.
@@ -200,7 +191,7 @@ func saves(ctx context.Context, b *strings.Builder) error {
 		if err != nil {
 			return err
 		}
-		o.Trigger.For, o.Failures = 0, failures
+		o.Trigger.For, o.Failures, o.Runs = 0, failures, 1
 		calm, err := newScene(ctx, o)
 		if err != nil {
 			return err
@@ -215,8 +206,8 @@ func saves(ctx context.Context, b *strings.Builder) error {
 
 // storyGo returns the Go code of the policy that saves the server: three statements.
 func storyGo() string {
-	s := must(budgeted)[0]
-	code := gocode.Policy("policy", s.Policy.With(retry.AttemptTimeout(Default().Patience)), s.Placement)
+	s := must(budgeted)[0].Timed(Default().Patience)
+	code := gocode.Policy("policy", s.Policy, s.Placement)
 	code = strings.Replace(strings.TrimPrefix(code, "var "), " = ", " := ", 1)
 	return strings.Replace(code, ", retry.", ",\n\tretry.", 1) + "\nv, err := retry.Do(ctx, policy, call)"
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/retrywhen/retrywhen/sim"
 )
 
-// scene is one run of the overload as a picture that the page's script can play: callers, a queue and a server, and
+// scene is the median run of an overload as a picture that the page's script can play: callers, a queue and a server, and
 // under them the requests over time. The picture shows the end of the run.
 type scene struct {
 	title   string
@@ -56,8 +56,7 @@ const (
 	dotOf      = 5   // requests
 )
 
-// newScene computes the first strategy of the overload. Without a Horizon the run ends when the server has recovered, at
-// the latest 5 minutes after the stall.
+// newScene computes the first strategy of the overload. The verdict is of all runs.
 func newScene(ctx context.Context, o report.Overload) (*scene, error) {
 	o.Bin = sceneBin
 	o.Strategies = o.Strategies[:1]
@@ -147,6 +146,7 @@ func (s *scene) HTML() string {
 	b.WriteString(`<dl class="figures">`)
 	figure("clock", "time", axis.Time(f.end().Round(time.Second)))
 	figure("queue", "in the queue", strconv.FormatInt(f.Waiting[last]+f.Left[last], 10))
+	figure("runs", "in the picture", "the median run")
 	b.WriteString("</dl>")
 	return b.String()
 }

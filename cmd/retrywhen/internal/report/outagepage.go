@@ -45,7 +45,7 @@ func (r *OutageResult) Page() any {
 		if x.Result == nil {
 			continue
 		}
-		out.draw(x, r.Down, r.end(x))
+		out.draw(x, r.Down, r.End())
 		o.Best = Seconds(x.Result.Best)
 	}
 	o.sentence(r)

@@ -74,12 +74,11 @@ func (o *OutageResult) Figure() picture.Figure {
 		},
 		Note: "Bars that are higher than the axis are cut off.",
 	}
-	highest := o.top()
+	highest, end := o.top(), o.End()
 	for i, s := range o.Strategies {
 		if s.Result == nil {
 			continue
 		}
-		end := o.end(&s)
 		bin, attempts, served := s.traffic(end)
 		p := picture.Panel{
 			Title: console.Shorten(s.Name+": "+s.summary(), title), Height: height,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/gocode"
@@ -121,6 +122,15 @@ func ParseStrategies(texts []string) ([]Strategy, error) {
 	return strategies, nil
 }
 
+// MustParse parses strategies. It panics if one is invalid: a default is wrong.
+func MustParse(texts ...string) []Strategy {
+	s, err := ParseStrategies(texts)
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
 // splitError returns an error that asks for quotes if the wrong text is a part of a policy that a shell has split.
 // Otherwise it returns err.
 func splitError(texts []string, wrong int, err error) error {
@@ -172,6 +182,14 @@ func (s Strategy) Title() string {
 		return s.text()
 	}
 	return s.Name
+}
+
+// Timed returns the strategy with an attempt timeout, and the same title, if its policy has none; 0 is no timeout.
+func (s Strategy) Timed(timeout time.Duration) Strategy {
+	if _, ok := s.Policy.AttemptTimeout(); !ok && timeout > 0 {
+		s.Name, s.Policy = s.Title(), s.Policy.With(retry.AttemptTimeout(timeout))
+	}
+	return s
 }
 
 // Sim returns the strategy for package sim.

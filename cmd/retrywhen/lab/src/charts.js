@@ -223,18 +223,6 @@ export function choose(c, what, width) {
   }, points.map((p) => ({x: p.j, y: Number.isFinite(p.v) ? p.v : top, text: `${p.title}, down for ${c.outages[p.j]}: ${value(p)}`})));
 }
 
-// calls: the write calls of one run over time.
-export function calls(s, i, width, most) {
-  const counts = bins(s.calls ?? [], s.bin);
-  const top = most ?? Math.max(0, ...(s.calls ?? []));
-  const {x, marks} = timeX(s.axis, width);
-  return chart({
-    label: `${s.title}: write calls per second, over time`,
-    width, height: 140, marginTop: 24, marginBottom: 36, x, y: {domain: [0, top], axis: null},
-    marks: [...marks, ...numbersY(2), nameY("calls per second"), columns(counts, series(i), s.axis.most), ruleY([0], {stroke: "var(--grid)"})],
-  }, counts.map((b) => ({x: Math.min(b.middle, s.axis.most), y: Math.min(b.c, top), text: `${within(b)}: ${perSecond(b.c, "call", "calls")}`})), "x");
-}
-
 // outage: the attempts, those that were served, the server's capacity, and the best possible end. Bars higher than most
 // are cut off.
 export function outage(o, s, i, width, most) {

@@ -5,10 +5,9 @@ import {change, curves, format, initial, learn, names, parse, random} from "./po
 
 // The parameters of an address that have their own control.
 export const fields = [
-  "load", "rate", "stall", "patience", "failures", "queue", "watch", "jobs", "retries", "peak", "dead", "seed", "clients", "runs", "affected", "fleet", "down", "capacity", "timeout", "outages", "served", "wait",
+  "load", "rate", "stall", "patience", "failures", "queue", "watch", "jobs", "retries", "seed", "clients", "runs", "affected", "fleet", "down", "capacity", "timeout", "outages", "served", "wait",
 ];
 const own = ["plus", "cap", "limit", "budget", "processes"]; // the words that have an input of their own
-const either = {own: "axis", "own-y": "y"};
 
 export const swatch = (i) => element("span", {class: "swatch", style: `background:${series(i)}`, "aria-hidden": "true"});
 
@@ -61,7 +60,7 @@ export function listen(d, onChange) {
     replace(s);
   });
   for (const f of fields) $(f).addEventListener("input", () => changed());
-  for (const f of Object.keys(either)) $(f).addEventListener("change", () => changed());
+  $("own-y").addEventListener("change", () => changed());
 }
 
 // query returns the query of the controls' values.
@@ -69,11 +68,11 @@ export function query() {
   const q = new URLSearchParams();
   for (const t of texts) q.append("s", t);
   for (const f of fields) if ($(f).value.trim() !== "") q.set(f, $(f).value.trim());
-  for (const [id, f] of Object.entries(either)) q.set(f, $(id).checked ? "own" : "shared");
+  q.set("y", $("own-y").checked ? "own" : "shared");
   return q;
 }
 
-const unset = (f, value) => ["peak", "dead", "served", "wait"].includes(f) && value === "0s"; // automatic, or no target
+const unset = (f, value) => ["served", "wait"].includes(f) && value === "0s"; // no target
 
 // adopt puts the values of an address into the controls.
 export function adopt(search, which = selected) {
@@ -88,7 +87,7 @@ export function adopt(search, which = selected) {
     const value = q.get(f) ?? first.fields[f];
     $(f).value = unset(f, value) ? "" : value;
   }
-  for (const [id, f] of Object.entries(either)) $(id).checked = (q.get(f) ?? first.fields[f]) === "own";
+  $("own-y").checked = (q.get("y") ?? first.fields.y) === "own";
   strategies();
 }
 
@@ -98,7 +97,7 @@ export function apply(state) {
   described = state.strategies;
   selected = Math.min(selected, Math.max(texts.length - 1, 0));
   for (const f of fields) put(f, unset(f, state.fields[f]) ? "" : state.fields[f]);
-  for (const [id, f] of Object.entries(either)) $(id).checked = state.fields[f] === "own";
+  $("own-y").checked = state.fields.y === "own";
   list();
   editor(put);
 }

@@ -221,22 +221,12 @@ for (const fold of document.querySelectorAll("details.more")) fold.addEventListe
 
 // ---- sharing ---------------------------------------------------------------------------------------------------------
 
-// page returns the page as one file with the numbers of all tabs, as page.go writes it.
+// page returns the page as one file with the numbers of all tabs.
 async function page() {
-  const [html, css, js] = await Promise.all([location.pathname, "app.css", "app.js"].map(async (f) => (await fetch(f)).text()));
-  const numbers = {};
+  const html = await (await fetch("alone.html")).text(), numbers = {};
   for (const t of tabs) numbers[t] = shownFor[t] === apart(state.query) ? shown[t] : await get(t, state.query);
-  const file = new DOMParser().parseFromString(html, "text/html");
-  const put = (old, tag, text) => {
-    const e = file.createElement(tag);
-    e.textContent = text;
-    old.replaceWith(e);
-  };
-  put(file.querySelector("link[rel=stylesheet]"), "style", css);
-  put(file.querySelector("script[defer]"), "script", js);
-  file.getElementById("opening")?.remove();
-  file.getElementById("data").textContent = JSON.stringify({engine: "none", defaults, state, numbers}).replaceAll("<", "\\u003c");
-  return `<!doctype html>\n${file.documentElement.outerHTML}`;
+  const data = JSON.stringify({engine: "none", defaults, state, numbers}).replaceAll("<", "\\u003c");
+  return html.replace(/id="data"[^>]*>/, (tag) => tag + data);
 }
 
 function shares() {

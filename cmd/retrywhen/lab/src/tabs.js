@@ -93,15 +93,12 @@ export const draws = {
     if (width) $("waits").replaceChildren(...h.strategies.map((s, i) => (s.times ? figure(i, s, s.figures ? `CV ${s.figures[3].text}` : "", charts.waits(h, s, h.jobs, width, own)) : figure(i, s, ""))));
     table("herd-figures", h.strategies, `Means of ${plural(h.runs, "run", "runs")}.`);
   },
-  contention(c, own) {
+  contention(c) {
     $("contention-sentence").textContent = c.sentence;
     $("contention-note").textContent = `Each message takes ${c.message}; a write succeeds if no other client has written since its read. Lines are means of ${plural(c.runs, "run", "runs")}; bands go from their minimum to their maximum.`;
     $("contention-legend").replaceChildren(...c.strategies.flatMap((s, i) => (s.note ? [element("span", {}, swatch(i), s.title, element("small", {class: "note"}, ` ${s.note}`))] : [])));
-    let width = cell("contention", 2);
+    const width = cell("contention", 2);
     if (width) $("contention").replaceChildren(part("Write calls", "", charts.contention(c, "calls", width)), part("Time until all have written", c.timeSentence, charts.contention(c, "time", width)));
-    $("over-sentence").textContent = c.overSentence;
-    width = cell("over", c.strategies.length);
-    if (width) $("over").replaceChildren(...c.strategies.map((s, i) => (s.calls ? figure(i, s, plural(s.total, "call", "calls"), charts.calls(s, i, width, own ? undefined : c.highest)) : figure(i, s, ""))));
   },
   outage(o, own) {
     $("outage-sentence").textContent = o.sentence;
