@@ -275,4 +275,5 @@ var subjects = []subject{
 	slackSubject,
 	postgresSubject,
 	consulSubject,
+	ethereumSubject,
 }
