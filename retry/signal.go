@@ -16,7 +16,7 @@ func NewSignal() *Signal { return new(Signal) }
 
 // Fire ends every present wait of every policy with this signal (ResetOn), so these retries start at once. It restarts
 // the count of retries of all operations that have failed before, at once or when their current attempt fails. An
-// operation whose State comes from a text hears only of fires after Policy.Continue. Fire does not wait for any of them.
+// operation whose State comes from a text counts only fires after Policy.Continue. Fire does not wait for any of them.
 func (s *Signal) Fire() {
 	s.mu.Lock()
 	s.fires++

@@ -279,4 +279,5 @@ var subjects = []subject{
 	slackSubject,
 	postgresSubject,
 	consulSubject,
+	ethereumSubject,
 }
