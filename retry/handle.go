@@ -27,16 +27,23 @@ func (p Policy) Handle(failures stream.Stream[stream.Failure]) stream.Stream[str
 		panicf("Policy.Handle", "failures is nil")
 	}
 	return func(ctx context.Context, yield func(stream.Failure) bool) error {
-		o := p.operationUnder(ctx)
-		if o.in == nil {
-			defer o.op.endOutage()
+		s, found := ctx.Value(attempt.SubscriptionKey{}).(*attempt.Subscription)
+		if !found {
+			s = &attempt.Subscription{Context: ctx, Began: stream.ClockFrom(ctx).Now()}
+			defer s.End(nil)
 		}
 		var (
+			o    = p.operationIn(s)
 			wait = timer.New(o.op.config.clockUnder(ctx))
 			end  error
 		)
 		err := failures(ctx, func(f stream.Failure) bool {
-			end = o.next(ctx, &wait, attempt.Failure{Err: f.Err, N: f.N, Items: f.Items, Lasted: f.Lasted})
+			failure := attempt.Failure{Err: f.Err, N: f.N, Items: f.Items, Lasted: f.Lasted}
+			if !found && ctx.Err() == nil {
+				failure.N, failure.At = o.op.state.attempts+1, stream.ClockFrom(ctx).Now().Sub(s.Began)
+				s.Failed(failure, true)
+			}
+			end = o.next(ctx, &wait, failure)
 			return end == nil && yield(stream.Failure{N: f.N})
 		})
 		if end != nil {
@@ -47,10 +54,10 @@ func (p Policy) Handle(failures stream.Stream[stream.Failure]) stream.Stream[str
 }
 
 // subscription is the operation of a subscription to a retried stream. Its methods are called with the subscription's
-// lock, except next, Next, decide and answers, which acquire it.
+// lock, except next, Next, decide and begins, which acquire it.
 type subscription struct {
 	op Operation
-	in *attempt.Subscription // nil outside of RetryWhen: then there is one run of Handle's stream, and nobody else
+	in *attempt.Subscription
 
 	lasted   time.Duration // of the attempt that has failed
 	measured bool          // op.start is when the attempt began
@@ -65,21 +72,10 @@ type decision struct {
 	end   error
 }
 
-// operationUnder returns the operation for a run of Handle's stream under ctx.
-func (p Policy) operationUnder(ctx context.Context) *subscription {
-	s, _ := ctx.Value(attempt.SubscriptionKey{}).(*attempt.Subscription)
-	if s == nil {
-		o := new(subscription)
-		o.op.begin(ctx, p.settings())
-		return o
-	}
+// operationIn returns p's operation of the subscription, which begins now if there is none.
+func (p Policy) operationIn(s *attempt.Subscription) *subscription {
 	s.Lock()
 	defer s.Unlock()
-	return p.operationOf(s)
-}
-
-// operationOf returns p's operation of the subscription, which begins now if there is none.
-func (p Policy) operationOf(s *attempt.Subscription) *subscription {
 	c := p.settings()
 	for _, other := range s.Observations() {
 		if o, ok := other.(*subscription); ok && o.op.config == c {
@@ -98,9 +94,7 @@ func (p Policy) Observe(s *attempt.Subscription, handler any, end attempt.End) a
 	c := p.settings()
 	switch {
 	case end.Attempts == 0:
-		s.Lock()
-		defer s.Unlock()
-		o := p.operationOf(s)
+		o := p.operationIn(s)
 		if _, alone := handler.(Policy); alone {
 			return o
 		}
@@ -152,13 +146,8 @@ func (o *subscription) next(ctx context.Context, wait *timer.Timer, f attempt.Fa
 // decide returns the decision about a failure. All runs of Handle's stream get the same one. Two failures get none: one
 // that something else in the handler has answered so that a later attempt has failed or works already.
 func (o *subscription) decide(f attempt.Failure) decision {
-	if o.in == nil {
-		f.N = o.op.state.attempts + 1
-		o.Failed(f)
-	} else {
-		o.in.Lock()
-		defer o.in.Unlock()
-	}
+	o.in.Lock()
+	defer o.in.Unlock()
 	switch n := o.op.state.attempts; {
 	case f.N != n && f.N != 0 || o.decided != n && o.op.state.failures == 0:
 		return decision{}
@@ -172,16 +161,14 @@ func (o *subscription) decide(f attempt.Failure) decision {
 
 // begins records that an attempt begins, for a policy that measures it on a clock of its own.
 func (o *subscription) begins() {
-	if o.in != nil {
-		o.in.Lock()
-		defer o.in.Unlock()
-	}
+	o.in.Lock()
+	defer o.in.Unlock()
 	o.op.start, o.measured = o.op.now(), true
 }
 
 func (o *subscription) Failed(f attempt.Failure) {
 	outcome := Outcome{Err: f.Err, Items: f.Items, Lasted: o.own(f.Lasted)}
-	if o.op.config.clock == nil && o.in != nil {
+	if o.op.config.clock == nil {
 		outcome.At = o.in.Began.Add(f.At)
 	}
 	o.op.state.attempts = f.N - 1

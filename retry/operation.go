@@ -74,7 +74,18 @@ func (p Policy) Start(ctx context.Context) (o Operation) {
 // Continue continues an operation whose State was stored before a retry. last is its last failure, for the hooks and
 // for the error with which it may end; nil if it is not known. Continue with the zero State is Start.
 func (p Policy) Continue(ctx context.Context, s State, last error) (o Operation) {
-	o.resume(ctx, p.settings(), &s, last)
+	c := p.settings()
+	if o.begin(ctx, c); s.attempts == 0 {
+		return o
+	}
+	o.state, o.last, o.waiting = s, last, true
+	if s.fires == 0 { // it comes from a text
+		o.state.fires = c.fires()
+	}
+	if c.onDone != nil {
+		o.began = s.first.Add(-s.lead)
+	}
+	o.logged = s.failures > 0 && s.retries > 0
 	return o
 }
 
@@ -96,22 +107,6 @@ func (o *Operation) theClock() stream.Clock {
 	return o.timer.Clock()
 }
 
-func (o *Operation) resume(ctx context.Context, c *config, s *State, last error) {
-	o.begin(ctx, c)
-	if s.attempts == 0 {
-		return
-	}
-	o.state, o.last = *s, last
-	if s.fires == 0 { // it comes from a text
-		o.state.fires = c.fires()
-	}
-	if c.onDone != nil {
-		o.began = s.first.Add(-s.lead)
-	}
-	o.waiting = true
-	o.logged = s.failures > 0 && s.retries > 0
-}
-
 // State returns what must be stored to Continue the operation later. An outage is over for OnOutage's hooks; the next
 // failure that is retried begins it again.
 func (o *Operation) State() State {
@@ -125,12 +120,10 @@ func (o *Operation) State() State {
 func (o *Operation) Attempt(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx = o.Begin(ctx)
 	if o.config.attemptTimeout < 0 {
-		return ctx, nothingToCancel
+		return ctx, func() {}
 	}
 	return withTimeout(ctx, o.theClock(), o.config.attemptTimeout)
 }
-
-func nothingToCancel() {}
 
 // Begin is Attempt for an attempt that AttemptTimeout does not limit, such as a call whose response is a stream.
 func (o *Operation) Begin(ctx context.Context) context.Context {
