@@ -187,3 +187,30 @@ func TestBudget_RefundsOfAStream(t *testing.T) {
 		})
 	}
 }
+
+// The race detector sees each method that does not lock: its two goroutines have nothing else in common.
+func TestBudget_MethodsLock(t *testing.T) {
+	methods := map[string]func(*retry.Budget){
+		"Add":    func(b *retry.Budget) { b.Add(1) },
+		"Refill": func(b *retry.Budget) { b.Refill(1) },
+		"Clone":  func(b *retry.Budget) { b.Clone() },
+		"String": func(b *retry.Budget) { _ = b.String() },
+		"Tokens": func(b *retry.Budget) { b.Tokens() },
+		"Stats":  func(b *retry.Budget) { b.Stats() },
+		"a text": func(b *retry.Budget) { _ = every(0, retry.WithBudget(b)).String() },
+		"a retry, and a success": func(b *retry.Budget) {
+			_ = retry.Run(context.Background(), every(0, retry.WithBudget(b)), failNow(1))
+		},
+	}
+	for name, f := range methods {
+		for other, g := range methods {
+			b := retry.NewBudget(10, 1, 1)
+			var both sync.WaitGroup
+			both.Go(func() { f(b) })
+			both.Go(func() { g(b) })
+			if both.Wait(); b.Tokens() > 10 {
+				t.Errorf("%s and %s: %s", name, other, b)
+			}
+		}
+	}
+}
