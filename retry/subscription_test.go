@@ -256,3 +256,21 @@ func TestSubscription_BeganBeforeHandle(t *testing.T) {
 		}
 	})
 }
+
+// ownClock is a clock of the policy's own.
+type ownClock struct{}
+
+func (ownClock) Now() time.Time                                  { return time.Now() }
+func (ownClock) AfterFunc(d time.Duration, f func()) *time.Timer { return time.AfterFunc(d, f) }
+
+// Two runs of Handle's stream, on goroutines of their own, measure an attempt on the policy's clock: without the lock the
+// race detector sees them.
+func TestSubscription_TwoRunsMeasure(t *testing.T) {
+	p := every(0, retry.WithClock(ownClock{}), retry.ResetAfter(time.Hour), retry.Limit(50))
+	err := stream.Fail[int](errBoom).RetryWhen(stream.RetryHandlerFunc(func(all failures) failures {
+		return p.Handle(all).Merge(p.Handle(all))
+	})).ForEach(t.Context(), func(int) {})
+	if e, ok := errors.AsType[*retry.Error](err); !ok || e.Attempts != 51 {
+		t.Error(err)
+	}
+}
