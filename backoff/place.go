@@ -1,5 +1,7 @@
 package backoff
 
+import "github.com/retrywhen/retrywhen/internal/golden"
+
 // place is the source of u.
 type place uint8
 
@@ -33,9 +35,9 @@ func (b Backoff) Ordinal(i uint64) Backoff {
 func (b *Backoff) placed(u float64) float64 {
 	switch b.place {
 	case keyed:
-		return unit(mix(b.key + golden))
+		return golden.Unit(mix(b.key + golden.Step))
 	case ordinal:
-		return unit(1<<63 + b.key*golden)
+		return golden.Unit(1<<63 + b.key*golden.Step)
 	}
 	return u
 }

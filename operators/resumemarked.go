@@ -72,14 +72,12 @@ func resumePositions[T, P any](
 	operator string, start P, open func(at P) stream.Stream[Marked[T, P]], h stream.RetryHandler,
 ) stream.Stream[Marked[T, P]] {
 	here.NotNil(operator, "open", open == nil)
-	requireHandler(operator, h)
-	return func(ctx context.Context, yield func(Marked[T, P]) bool) error {
-		at := start
-		source := func(ctx context.Context, yield func(Marked[T, P]) bool) error {
-			s := open(at)
-			if s == nil {
-				return errNilOpen(operator)
-			}
+	counted := func(at P) stream.Stream[Marked[T, P]] {
+		s := open(at)
+		if s == nil {
+			return nil
+		}
+		return func(ctx context.Context, yield func(Marked[T, P]) bool) error {
 			counts := ctx.(attempt.Counter)
 			return s(ctx, func(m Marked[T, P]) bool {
 				if m.Bookmark {
@@ -88,12 +86,6 @@ func resumePositions[T, P any](
 				return yield(m)
 			})
 		}
-		return stream.Stream[Marked[T, P]](source).RetryWhen(h)(ctx, func(m Marked[T, P]) bool {
-			if !yield(m) {
-				return false
-			}
-			at = m.At
-			return true
-		})
 	}
+	return resume(operator, start, counted, func(_ P, m Marked[T, P]) P { return m.At }, h)
 }

@@ -3,12 +3,15 @@ package prove
 import (
 	"fmt"
 	"time"
+
+	"github.com/retrywhen/retrywhen/internal/judge"
 )
 
 // place is where a chunk of the undisturbed run began.
 type place struct {
 	chunk
 	number int // of the chunk, from 1
+	values int // that had come before it
 }
 
 // spread returns at most n of the places, evenly, the first and the last among them.
@@ -41,7 +44,7 @@ const refusal = 2 * time.Second
 // scenarios returns those of a way.
 func (u *undisturbed) scenarios(way Way) (all []scenario) {
 	add := func(p place, group, where string, plan ...breaking) {
-		plan[0].before = p.all - p.at
+		plan[0].values = p.values
 		all = append(all, scenario{way: way, group: group, where: group + " " + where, plan: plan, since: p.came})
 	}
 	name := func(p place) string {
@@ -55,9 +58,8 @@ func (u *undisturbed) scenarios(way Way) (all []scenario) {
 		if b.fate == silent || u.ends {
 			return
 		}
-		last := u.last
-		b.conn, b.at, b.after = last.conn, last.at+int64(last.size), afterLast
-		add(place{chunk: last}, group, fmt.Sprintf("after the last chunk (connection %d, byte %d)", b.conn+1, b.at), b)
+		b.conn = lastConnection
+		add(u.places[len(u.places)-1], group, "after the last value", b)
 	}
 	middle := u.places[len(u.places)/2]
 	switch way {
@@ -95,13 +97,13 @@ func (u *undisturbed) scenarios(way Way) (all []scenario) {
 	return all
 }
 
-// elsewhere returns the scenario with its first break in whichever connection the byte comes.
+// elsewhere returns the scenario with its first break in whichever connection it is, after as many values.
 func (s scenario) elsewhere() scenario {
 	s.plan = append([]breaking(nil), s.plan...)
-	s.plan[0].conn, s.plan[0].at = anyConnection, s.plan[0].at+s.plan[0].before
-	s.where += fmt.Sprintf(", here byte %d of all connections", s.plan[0].at)
+	s.plan[0].conn = anyConnection
+	s.where += fmt.Sprintf(", here after %s", judge.Count(s.plan[0].values, "value"))
 	return s
 }
 
-// afterLast is the time from the last chunk to a break after it.
+// afterLast is the time from the last value to a break after it.
 const afterLast = 100 * time.Millisecond

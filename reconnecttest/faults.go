@@ -96,7 +96,7 @@ func (c *check) comesBack(o *outcome, lost []any) judge.Fault {
 		if kind == prove.Reset {
 			advice += c.either(" (retry.ResetAfter)", "")
 		}
-		if c.reported[string(prove.GaveUp)] {
+		if c.shown[prove.GaveUp] {
 			kind = prove.GaveUp
 		}
 		return fault(kind, advice, "it gave up after %s: %q", judge.Count(len(r.dials), "connection"), o.err)

@@ -219,7 +219,7 @@ func (c *check) flapping(t *testing.T, sc scenario) (found []judge.Fault, o *out
 			never = fault(prove.Reset, "does a delivered value start the waits and the count over, or a connection that has worked for a minute?"+c.either(" (retry.ResetAfterItems(1))", ""), "%s", what)
 		}
 	}
-	if gaveUp && slices.ContainsFunc(notBack, func(kind Kind) bool { return c.reported[string(kind)] }) {
+	if gaveUp && slices.ContainsFunc(notBack, func(kind Kind) bool { return c.shown[kind] }) {
 		return nil, o // that explains it
 	}
 	return []judge.Fault{never}, o
@@ -232,7 +232,7 @@ func (c *check) flapFault(f judge.Fault, o *outcome, never string) bool {
 		return true
 	case prove.Lost, prove.Repeated:
 		// Events that share a position may need one connection.
-		shared := c.reported[string(prove.Lost)] || c.reported[string(prove.Repeated)]
+		shared := c.shown[prove.Lost] || c.shown[prove.Repeated]
 		for i, at := range c.positions {
 			shared = shared || i >= 0 && at != i
 		}

@@ -35,21 +35,3 @@ func (s *Signal) Fires() uint64 {
 	defer s.mu.Unlock()
 	return s.fires
 }
-
-// Notify makes Fire send to w until Stop is called, for an engine that waits in its own way. A send that would block is
-// skipped, so w needs a buffer of one.
-func (s *Signal) Notify(w chan<- struct{}) {
-	s.mu.Lock()
-	if s.waiters == nil {
-		s.waiters = make(map[chan<- struct{}]struct{})
-	}
-	s.waiters[w] = struct{}{}
-	s.mu.Unlock()
-}
-
-// Stop ends what Notify began.
-func (s *Signal) Stop(w chan<- struct{}) {
-	s.mu.Lock()
-	delete(s.waiters, w)
-	s.mu.Unlock()
-}

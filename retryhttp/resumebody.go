@@ -189,7 +189,7 @@ func (b *resumedBody) proceed(p []byte, err error) (int, error) {
 	case broken.reason != nil:
 		return 0, broken
 	}
-	x := b.transport.begin(ctx, exchange{prepared: b.rest(), failure: broken, lasted: b.now().Sub(b.began), Outcome: Outcome{Request: b.request}})
+	x := b.transport.begin(ctx, &exchange{prepared: b.rest(), failure: broken, lasted: b.now().Sub(b.began), Outcome: Outcome{Request: b.request}})
 	defer x.drop()
 	end := x.op.Cancelled()
 	for attempt := 2; end == nil; attempt++ { // the first one broke

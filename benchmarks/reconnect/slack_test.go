@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -23,7 +22,7 @@ import (
 var slackSubject = subject{
 	name:     "slack-go/slack v0.35.0, Socket Mode",
 	promises: "The example of Socket Mode. Slack repeats events that are not acknowledged, so repeated values are allowed, and lost ones are not.",
-	fresh:    newSlack, run: runSlack, options: []reconnecttest.Option{atLeastOnce},
+	fresh:    newSlack, options: []reconnecttest.Option{atLeastOnce},
 	report: "slack-go.md gorilla-websocket.md",
 	notes: []note{
 		{prove.Silent, "", "apps.connections.open is requested without a timeout, and the default http.Client has none. " + link("socket_mode_managed_conn.go:284", slackFile+"#L284"),
@@ -60,9 +59,9 @@ func runSlack(ctx context.Context, dial dialFunc, got func(string)) error {
 	}
 }
 
-// newSlack returns a server that speaks as much of Socket Mode as a receiver of events needs: each connection gets the
+// newSlack returns runSlack and a server that speaks as much of Socket Mode as a receiver of events needs: each connection gets the
 // events that are not acknowledged, and a ping every 10 s.
-func newSlack() func(context.Context, net.Listener) {
+func newSlack() (serverRun, clientRun) {
 	var acknowledged atomic.Int64
 	return serveHTTP(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/api/apps.connections.open" {
@@ -100,5 +99,5 @@ func newSlack() func(context.Context, net.Listener) {
 			payload := fmt.Sprintf(`{"type":"event_callback","event_id":"%d","event":{"type":"message","channel":"C","user":"U","text":"event %d"}}`, n, n)
 			err = wsjson.Write(ctx, conn, map[string]any{"type": "events_api", "envelope_id": fmt.Sprint(n), "payload": json.RawMessage(payload)})
 		}
-	})
+	}), runSlack
 }

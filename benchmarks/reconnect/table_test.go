@@ -22,9 +22,9 @@ type serverRun = func(context.Context, net.Listener)
 type subject struct {
 	name     string
 	promises string
-	serve    serverRun        // keeps nothing,
-	fresh    func() serverRun // or returns the server of a run, which keeps its state when it is started again
+	serve    serverRun // keeps nothing
 	run      clientRun
+	fresh    func() (serverRun, clientRun) // in their place, if the server of a run keeps its state when it is started again
 	options  []reconnecttest.Option
 	report   string // the files in reports, if there is something to report
 	notes    []note
@@ -46,11 +46,11 @@ func (s subject) check(t *testing.T) prove.Report {
 		options = append(options, reconnecttest.Known(n.kind, n.words, n.text))
 	}
 	return reconnecttest.Check(t, func() reconnecttest.Run[string] {
-		serve := s.serve
+		serve, run := s.serve, s.run
 		if s.fresh != nil {
-			serve = s.fresh()
+			serve, run = s.fresh()
 		}
-		return reconnecttest.Run[string]{Serve: serve, Client: s.run}
+		return reconnecttest.Run[string]{Serve: serve, Client: run}
 	}, options...)
 }
 
@@ -277,4 +277,7 @@ var subjects = []subject{
 		},
 	},
 	slackSubject,
+	postgresSubject,
+	consulSubject,
+	ethereumSubject,
 }

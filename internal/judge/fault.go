@@ -70,6 +70,9 @@ func (a Allowed) Lost(t *Tally) []any {
 	return t.Lost(0)
 }
 
+// Done reports whether all has come that must.
+func (a Allowed) Done(t *Tally) bool { return t.Complete() || a.Latest && t.LastCame() }
+
 // Values judges the values that came, but not those that are lost.
 func (a Allowed) Values(t *Tally) (all []Fault) {
 	if repeated := t.Repeated(); len(repeated) > 0 && !a.AtLeastOnce {

@@ -88,7 +88,7 @@ func TestApply(t *testing.T) {
 			ForEach(t.Context(), func(at int64) {
 				switch {
 				case at == n/2:
-					background.Go(func() { server.Restart(t) })
+					background.Go(func() { server.Kill(t) })
 				case at%every == 0:
 					fault()
 				}

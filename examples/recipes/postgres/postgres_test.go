@@ -77,7 +77,7 @@ func TestEvents(t *testing.T) {
 		}
 		switch seen := account.Enter(number); {
 		case seen == n/2:
-			background.Go(func() { server.Restart(t) })
+			background.Go(func() { server.Kill(t) })
 		case seen%every == 0:
 			fault()
 		}

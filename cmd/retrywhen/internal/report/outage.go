@@ -18,7 +18,6 @@ type Outage struct {
 	Limit      int           // of the retries; 0 is the policy's own
 	Budget     *retry.Budget // of policies that have none; nil is none
 	Work       time.Duration // the maximum real time for one strategy; 0 is no limit
-	Own        bool          // each strategy has its own time axis
 	Progress   Progress
 }
 
@@ -106,14 +105,6 @@ func (r *OutageResult) End() time.Duration {
 	return end
 }
 
-// end returns the end of x's time axis.
-func (r *OutageResult) end(x *OutageStrategyResult) time.Duration {
-	if r.of.Own {
-		return x.End()
-	}
-	return r.End()
-}
-
 // JSON returns the result.
 func (r *OutageResult) JSON() any { return r }
 
@@ -133,7 +124,7 @@ func (r *OutageResult) top() float64 {
 		if x.Result == nil {
 			continue
 		}
-		bin, attempts, _ := x.traffic(r.end(x))
+		bin, attempts, _ := x.traffic(r.End())
 		for _, n := range attempts[min(int(r.Down/bin), len(attempts)):] {
 			highest = max(highest, rate(n, bin))
 		}

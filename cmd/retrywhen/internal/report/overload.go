@@ -45,14 +45,9 @@ type OverloadStrategyResult struct {
 // a second, a standstill of 5 s, and an attempt timeout of one second.
 func DefaultOverload() Overload {
 	const policy = "exponential base=100ms factor=2 cap=10s jitter=full "
-	strategies, err := ParseStrategies([]string{
-		"3 retries: " + policy + "limit=3", "3 retries and a budget: " + policy + "limit=3 budget=10,1,0.1", "no retry: " + policy + "limit=0",
-	})
-	if err != nil {
-		panic(err) // a default is wrong
-	}
 	return Overload{
-		Strategies: strategies, Timeout: time.Second, Runs: 10,
+		Strategies: MustParse("3 retries: "+policy+"limit=3", "3 retries and a budget: "+policy+"limit=3 budget=10,1,0.1", "no retry: "+policy+"limit=0"),
+		Timeout:    time.Second, Runs: 10,
 		Overload: sim.Overload{
 			Load: 80, Service: sim.Service{Mean: 10 * time.Millisecond},
 			Trigger: sim.Trigger{At: 10 * time.Second, For: 5 * time.Second},
