@@ -276,4 +276,5 @@ var subjects = []subject{
 	postgresSubject,
 	consulSubject,
 	ethereumSubject,
+	informerSubject,
 }
