@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/retrywhen/retrywhen/operators"
@@ -273,4 +274,27 @@ func TestSubscription_TwoRunsMeasure(t *testing.T) {
 	if e, ok := errors.AsType[*retry.Error](err); !ok || e.Attempts != 51 {
 		t.Error(err)
 	}
+}
+
+// The end of a subscription waits for the hooks of a Works that has begun.
+func TestSubscription_TheEndWaitsForWorks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var notes []string
+		p := every(0, retry.OnRecovered(func(context.Context, retry.Recovery) {
+			time.Sleep(time.Second)
+			notes = append(notes, "recovered")
+		}), retry.OnDone(func(context.Context, retry.Result) { notes = append(notes, "done") }))
+		attempts := 0
+		_ = stream.Stream[int](func(ctx context.Context, _ func(int) bool) error {
+			if attempts++; attempts == 1 {
+				return errBoom
+			}
+			go stream.Works(ctx)
+			time.Sleep(time.Millisecond)
+			return nil
+		}).RetryWhen(p).ForEach(t.Context(), func(int) {})
+		if want := []string{"recovered", "done"}; !slices.Equal(notes, want) {
+			t.Errorf("%v, want %v", notes, want)
+		}
+	})
 }
