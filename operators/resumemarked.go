@@ -25,7 +25,7 @@ type Marked[T, P any] struct {
 	Bookmark bool
 }
 
-// ResumeMarked is Resume for a source that tells its positions itself: the id of a server-sent event, a resume token, a
+// ResumeMarked is Resume for a source that sends its positions: the id of a server-sent event, a resume token, a
 // BOOKMARK of Kubernetes, a progress notification of etcd, the offset after a control record. Each attempt runs open(at).
 // At first, at is start; then it is the At of the last Marked that was taken: a value when the consumer's yield has
 // returned true, a Bookmark at once. [ResumePositions] delivers the positions too. h answers the failures as in RetryWhen.

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -20,7 +22,7 @@ import (
 func TestFindings(t *testing.T) {
 	for _, s := range subjects {
 		for _, n := range s.notes {
-			t.Run(s.name+"/"+n.words, n.show)
+			t.Run(fmt.Sprintf("%s/%s", s.name, n.kind), n.show)
 		}
 	}
 }
@@ -179,6 +181,21 @@ func locked(function string) {
 			if strings.Contains(g, "[sync.Mutex.Lock") && strings.Contains(g, function) {
 				return
 			}
+		}
+	}
+}
+
+// reported returns a test that runs one of reports/testdata, which is meant to be sent to the client's maintainers: it
+// fails as long as the client has the fault.
+func reported(folder, test string) func(t *testing.T) {
+	return func(t *testing.T) {
+		program := filepath.Join(t.TempDir(), "report.test")
+		if out, err := exec.Command("go", "test", "-c", "-o", program, "./reports/testdata/"+folder).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		out, err := exec.Command(program, "-test.run", "^"+test+"$").CombinedOutput()
+		if t.Logf("%s", out); err == nil || !strings.Contains(string(out), "--- FAIL: "+test+" (") || strings.Contains(string(out), "panic:") {
+			t.Error("it should fail")
 		}
 	}
 }

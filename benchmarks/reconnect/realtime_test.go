@@ -54,12 +54,12 @@ var realSubjects = []realSubject{
 		},
 	},
 	{
-		"lib/pq v1.10.9, Listener",
-		"A Listener \"automatically re-establishes the connection\". As in its example the table is read after each notification, and after each reconnect (nil); Ping every 90 s, here every 5 s, and without reading the table then, so that the Listener alone is judged. Rows are expected once.",
+		"lib/pq v1.12.3, Listener with Ping",
+		"A Listener \"automatically re-establishes the connection\". As its example once did, the table is read after each notification, and after each reconnect (nil); Ping every 90 s, here every 5 s, and without reading the table then, so that the Listener alone is judged. Rows are expected once.",
 		startPostgres,
 		map[prove.Kind]string{
-			prove.Silent: "Ping waits for the reply without a deadline. [notify.go:365](https://github.com/lib/pq/blob/v1.10.9/notify.go#L365)",
-			prove.Late:   "Ping holds the Listener's mutex while it waits, and Close waits for the mutex. [notify.go:662](https://github.com/lib/pq/blob/v1.10.9/notify.go#L662)",
+			prove.Silent: "Ping waits for the reply without a deadline. [notify.go:347](https://github.com/lib/pq/blob/v1.12.3/notify.go#L347)",
+			prove.Late:   "Ping holds the Listener's mutex while it waits, and Close waits for the mutex. [notify.go:636](https://github.com/lib/pq/blob/v1.12.3/notify.go#L636)",
 		},
 	},
 	{
@@ -76,6 +76,7 @@ var realSubjects = []realSubject{
 		startKubernetes,
 		map[prove.Kind]string{},
 	},
+	discordSubject,
 }
 
 // TestRealTime needs servers of Debian's, and a minute or two for each client.
@@ -83,8 +84,8 @@ func TestRealTime(t *testing.T) {
 	if os.Getenv("RETRYWHEN_NIGHTLY") == "" && !*write {
 		t.Skip("it needs real servers; RETRYWHEN_NIGHTLY enables it")
 	}
-	var out strings.Builder
-	out.WriteString(inRealTime + preambleInRealTime)
+	var head, out strings.Builder
+	head.WriteString(inRealTime + preambleInRealTime + columns)
 	for _, s := range realSubjects {
 		t.Run(s.name, func(t *testing.T) {
 			target := s.start(t)
@@ -93,15 +94,14 @@ func TestRealTime(t *testing.T) {
 			}
 			report := reconnecttest.CheckTCP(t, target)
 			fmt.Fprintf(&out, "\n### %s\n\n%s\n\n", s.name, s.promises)
-			fmt.Fprintf(&out, "%d scenarios.", report.Scenarios)
+			head.WriteString(row(s.name, report, realReports[s.name]))
 			if len(report.Findings) == 0 {
-				out.WriteString(" Nothing was found.")
+				out.WriteString("Nothing was found.\n")
 			}
-			out.WriteString("\n")
 			for _, f := range report.Findings {
 				note := f.Known
-				f.Known = ""
-				fmt.Fprintf(&out, "\n- %s: %s\n  *%s*", f.Kind, f, note)
+				f.Known, f.Mend = "", ""
+				fmt.Fprintf(&out, "\n- %s: %s\n  *%s* Documents promise otherwise: %s.", f.Kind, f, note, promise(realPromises[s.name][f.Kind]))
 				t.Log(strings.Join(f.Timeline, "\n"))
 			}
 			if len(report.Findings) > 0 {
@@ -115,7 +115,7 @@ func TestRealTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		text, _, _ := strings.Cut(string(old), inRealTime)
-		if err := os.WriteFile("RECONNECT.md", []byte(text+out.String()), 0o644); err != nil {
+		if err := os.WriteFile("RECONNECT.md", []byte(text+head.String()+out.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -123,7 +123,8 @@ func TestRealTime(t *testing.T) {
 
 const preambleInRealTime = `
 Written by ` + "`make reconnect`" + ` too: reconnecttest.CheckTCP, with a server behind the proxy, a real one where the text does
-not say otherwise. Each finding has been verified by reading the client's code, at the place that the link shows.
+not say otherwise. Each finding has been verified by reading the client's code, at the place that the link shows, and by a
+test without the check, in findings_realtime_test.go.
 `
 
 // free returns a free address.
