@@ -43,17 +43,7 @@ func GroupBy[T any, K comparable, U any, G ~func(context.Context, func(T) bool) 
 				}
 				came = closedChan
 			}
-			var feed chan<- T
-			var value T
-			var done, closed <-chan struct{}
-			if g.next != nil { // until the group is done with it, s waits with the value in its yield
-				value = g.value
-				if closed = g.next.closed; g.handed {
-					done = g.next.done
-				} else {
-					feed = g.next.feed
-				}
-			}
+			feed, value, done, closed := g.channels()
 			select {
 			case <-came:
 			case <-g.in.C():
@@ -93,6 +83,18 @@ type grouping[T any, K comparable, U any] struct {
 	next   *group[T, K]                              // the group of the value, if there is one
 	fresh  bool                                      // the value has opened its group
 	handed bool                                      // the group has received the value
+}
+
+// channels returns those of the group of the value, nil if there is none. Until the group is done with it, s waits with
+// the value in its yield.
+func (g *grouping[T, K, U]) channels() (feed chan<- T, value T, done, closed <-chan struct{}) {
+	switch {
+	case g.next == nil:
+		return nil, value, nil, nil
+	case g.handed:
+		return nil, value, g.next.done, g.next.closed
+	}
+	return g.next.feed, g.value, nil, g.next.closed
 }
 
 // handle handles an event of s or of one of f's streams.
