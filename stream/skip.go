@@ -10,10 +10,10 @@ func (s Stream[T]) Skip(n int) Stream[T] {
 	s.require("Skip")
 	requireMin("Skip: n", n, 0)
 	return func(ctx context.Context, yield func(T) bool) error {
-		left := n
+		remaining := n
 		return s(ctx, func(v T) bool {
-			if left > 0 {
-				left--
+			if remaining > 0 {
+				remaining--
 				return true
 			}
 			return yield(v)

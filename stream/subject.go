@@ -24,8 +24,8 @@ var ErrClosed = errors.New("stream: the subject is closed")
 //	subscriber 2:      --c--d--|       (without replay)
 //	subscriber 3:       bc--d--|       (with a replay of 2)
 type Subject[T any] struct {
-	turn   chan struct{} // full while a value is being processed
-	closed chan struct{}
+	sending chan struct{} // full while a value is being processed
+	closed  chan struct{}
 
 	mu          sync.Mutex
 	last        ring.Ring[T]
@@ -35,9 +35,9 @@ type Subject[T any] struct {
 
 // sent is a value that is being processed.
 type sent[T any] struct {
-	value T
-	left  int           // number of subscribers that are not done with it
-	done  chan struct{} // closed when that is 0
+	value     T
+	remaining int           // number of subscribers that are not done with it
+	done      chan struct{} // closed when that is 0
 }
 
 // subscriber is one run of the subject's stream.
@@ -50,9 +50,9 @@ type subscriber[T any] struct {
 func NewSubject[T any](replay int) *Subject[T] {
 	requireMin("NewSubject: replay", replay, 0)
 	return &Subject[T]{
-		turn:   make(chan struct{}, 1),
-		closed: make(chan struct{}),
-		last:   ring.New[T](replay),
+		sending: make(chan struct{}, 1),
+		closed:  make(chan struct{}),
+		last:    ring.New[T](replay),
 	}
 }
 
@@ -69,7 +69,7 @@ func (s *Subject[T]) Send(ctx context.Context, v T) error {
 		return err
 	}
 	select {
-	case s.turn <- struct{}{}:
+	case s.sending <- struct{}{}:
 	case <-s.closed:
 		return ErrClosed
 	case <-ctx.Done():
@@ -91,16 +91,16 @@ func (s *Subject[T]) Send(ctx context.Context, v T) error {
 func (s *Subject[T]) give(v T) (<-chan struct{}, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if closed(s.closed) { // the turn is not given back: nobody needs it any more
+	if closed(s.closed) { // sending stays full: nobody needs it any more
 		return nil, ErrClosed
 	}
 	s.last.Put(v)
-	m := &sent[T]{value: v, left: len(s.subscribers), done: make(chan struct{})}
+	m := &sent[T]{value: v, remaining: len(s.subscribers), done: make(chan struct{})}
 	for _, c := range s.subscribers {
 		c.hand = m
 		c.given <- m
 	}
-	if m.left == 0 {
+	if m.remaining == 0 {
 		s.passed(m)
 	}
 	return m.done, nil
@@ -108,7 +108,7 @@ func (s *Subject[T]) give(v T) (<-chan struct{}, error) {
 
 // passed records that all subscribers are done with m.
 func (s *Subject[T]) passed(m *sent[T]) {
-	<-s.turn
+	<-s.sending
 	close(m.done)
 }
 
@@ -140,7 +140,7 @@ func (s *Subject[T]) Stream() Stream[T] {
 
 // require panics if NewSubject has not made the subject.
 func (s *Subject[T]) require(method string) {
-	if s == nil || s.turn == nil {
+	if s == nil || s.sending == nil {
 		panic("stream: Subject." + method + ": the subject is not made by NewSubject")
 	}
 }
@@ -227,7 +227,7 @@ func (s *Subject[T]) putDown(c *subscriber[T]) {
 		return
 	}
 	c.hand = nil
-	if m.left--; m.left == 0 {
+	if m.remaining--; m.remaining == 0 {
 		s.passed(m)
 	}
 }

@@ -18,18 +18,18 @@ func (s Stream[T]) Take(n int) Stream[T] {
 		if n == 0 {
 			return ending.ContextError(ctx)
 		}
-		left := n
+		remaining := n
 		err := s(ctx, func(v T) bool {
-			if left == 0 {
+			if remaining == 0 {
 				return false
 			}
-			left--
+			remaining--
 			if !yield(v) {
-				left = 0
+				remaining = 0
 			}
-			return left > 0
+			return remaining > 0
 		})
-		if left == 0 {
+		if remaining == 0 {
 			return nil
 		}
 		return err

@@ -52,22 +52,12 @@ func (s Stream[T]) latest(d time.Duration, throttle bool) Stream[T] {
 			out.Deliver(v)
 		}
 		for !out.Stopped() && scope.Err() == nil {
-			select {
-			case <-wait.C(): // before a value that has come too
+			event, ok, due := eventOr(wait.C(), scope, in)
+			if due {
 				wait.Stop()
 				deliver()
-				continue
-			default:
 			}
-			event, ok := in.Take()
 			if !ok {
-				select {
-				case <-wait.C():
-					wait.Stop()
-					deliver()
-				case <-in.C():
-				case <-scope.Context().Done():
-				}
 				continue
 			}
 			if over, failed := event.Ended(); over {
@@ -85,4 +75,23 @@ func (s Stream[T]) latest(d time.Duration, throttle bool) Stream[T] {
 		}
 		return nil
 	})
+}
+
+// eventOr returns the next event, or reports that due is ready, even if there is an event too. It may return neither.
+func eventOr[T any](due <-chan time.Time, scope *handoff.Scope, in *handoff.Receiver[T]) (event handoff.Event[T], ok, isDue bool) {
+	select {
+	case <-due:
+		return event, false, true
+	default:
+	}
+	if event, ok = in.Take(); ok {
+		return event, true, false
+	}
+	select {
+	case <-due:
+		return event, false, true
+	case <-in.C():
+	case <-scope.Context().Done():
+	}
+	return event, false, false
 }

@@ -14,12 +14,12 @@ type Buffer[T any] struct {
 	source *Task
 	ended  bool // the source has ended, as far as the consumer knows
 	slots  []T
-	put    place // the source's
-	taken  place // the consumer's
+	put    side // the source's
+	taken  side // the consumer's
 }
 
-// place is the position of one side of the ring. The other side can wait until it moves.
-type place struct {
+// side is one side of the ring. The other side can wait until it moves.
+type side struct {
 	_     [64]byte // the two sides share no cache line
 	count atomic.Uint64
 	slot  int // the next one
@@ -29,25 +29,25 @@ type place struct {
 }
 
 // move advances to the next slot.
-func (p *place) move(size int) {
-	if p.slot++; p.slot == size {
-		p.slot = 0
+func (s *side) move(size int) {
+	if s.slot++; s.slot == size {
+		s.slot = 0
 	}
-	p.count.Add(1)
-	if p.await.Load() && p.await.CompareAndSwap(true, false) {
-		p.moved <- struct{}{}
+	s.count.Add(1)
+	if s.await.Load() && s.await.CompareAndSwap(true, false) {
+		s.moved <- struct{}{}
 	}
 }
 
 // waits is called by the other side. It reports whether that side must still wait. If so, moved receives a signal when
-// p moves.
-func (p *place) waits(still func() bool) bool {
-	p.await.Store(true)
+// s moves.
+func (s *side) waits(still func() bool) bool {
+	s.await.Store(true)
 	if still() {
 		return true
 	}
-	if !p.await.CompareAndSwap(true, false) {
-		<-p.moved
+	if !s.await.CompareAndSwap(true, false) {
+		<-s.moved
 	}
 	return false
 }

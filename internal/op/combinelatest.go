@@ -64,12 +64,9 @@ type side struct {
 
 // add starts a stream that is combined with others, and returns where its latest value is.
 func add[T any](c *combining, s Stream[T]) (latest *T) {
-	var next T // written by the goroutine of s, which waits in its yield while take reads it
+	var next T
 	latest = new(T)
-	i := len(c.sides)
-	from := c.in.Start(func(ctx context.Context, yield func(int) bool) error {
-		return s(ctx, func(v T) bool { next = v; return yield(i) })
-	})
+	from := startInto(c.in, s, &next, len(c.sides))
 	c.sides = append(c.sides, side{from: from, take: func() { *latest = next }})
 	return latest
 }

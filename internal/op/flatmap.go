@@ -33,13 +33,8 @@ func FlatMap[T, U any, S ~func(context.Context, func(U) bool) error](p Package, 
 			}
 		}()
 		var value T
-		m.source = m.in.Start(func(ctx context.Context, yield func(U) bool) error {
-			return s(ctx, func(v T) bool {
-				value = v
-				var none U
-				return yield(none)
-			})
-		})
+		var none U
+		m.source = startInto(m.in, s, &value, none)
 		for open := true; open || len(m.workers) > 0; {
 			event, err := m.next()
 			if err != nil {

@@ -17,7 +17,6 @@ func GroupBy[T any, K comparable, U any, G ~func(context.Context, func(T) bool) 
 	p.NotNil("GroupBy", "key", key == nil)
 	p.NotNil("GroupBy", "f", f == nil)
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[U]) error {
-		in := handoff.NewReceiver[T](scope)
 		g := grouping[T, K, U]{
 			key: key,
 			f: func(k K, group *group[T, K]) (Stream[U], error) {
@@ -27,90 +26,91 @@ func GroupBy[T any, K comparable, U any, G ~func(context.Context, func(T) bool) 
 				return nil, p.nilStream("GroupBy")
 			},
 			errRun: fmt.Errorf("%s: GroupBy: a group is run once, while f's stream runs: %w", string(p), ending.ErrNotRestartable),
-			source: in.Start(s),
 			open:   true,
-			made:   handoff.NewReceiver[U](scope),
+			in:     handoff.NewReceiver[U](scope),
 			out:    out,
 			groups: make(map[K]*group[T, K]),
 			owners: make(map[*handoff.Subscription[U]]*group[T, K]),
 		}
+		var none U
+		g.source = startInto(g.in, s, &g.value, none)
 		scope.OnClosed(g.endAll)
 		for (g.open || len(g.owners) > 0) && !out.Stopped() && scope.Err() == nil {
-			// While a group has a value, or a value waits for it, s waits in its yield, so in receives nothing.
-			var feed chan<- T
-			var done, closed <-chan struct{}
-			if g.next != nil {
-				if closed = g.next.closed; g.handed {
-					done = g.next.done
-				} else {
-					feed = g.next.feed
+			var came <-chan struct{} // closed if there was an event, so that the select does not wait
+			if event, ok := g.in.Take(); ok {
+				if err := g.handle(event); err != nil {
+					return err
 				}
+				came = closedChan
 			}
-			var err error
-			if event, ok := in.Take(); ok {
-				err = g.receive(event)
-			} else if event, ok := g.made.Take(); ok {
-				err = g.deliver(event)
-			} else {
-				select {
-				case <-in.C():
-				case feed <- g.value:
-					g.handed = true
-				case <-done:
-					g.taken()
-				case <-closed:
-					err = g.closed(g.next)
-				case <-g.made.C():
-				case <-scope.Context().Done():
+			feed, value, done, closed := g.channels()
+			select {
+			case <-came:
+			case <-g.in.C():
+			case feed <- value:
+				g.handed = true
+			case <-done:
+				g.taken()
+			case <-closed:
+				if err := g.closed(g.next); err != nil {
+					return err
 				}
-			}
-			if err != nil {
-				return err
+			case <-scope.Context().Done():
 			}
 		}
 		return nil
 	})
 }
 
+var closedChan = func() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
 // grouping is one run of GroupBy.
 type grouping[T any, K comparable, U any] struct {
 	key    func(T) K
 	f      func(K, *group[T, K]) (Stream[U], error)
-	errRun error // the error of a group that is run a second time or too late
-	source *handoff.Subscription[T]
-	open   bool                 // s has not ended
-	made   *handoff.Receiver[U] // of the streams that f makes
+	errRun error                // the error of a group that is run a second time or too late
+	in     *handoff.Receiver[U] // of s, whose values are in value, and of the streams that f makes
+	source *handoff.Subscription[U]
+	open   bool // s has not ended
 	out    *ending.Consumer[U]
 	groups map[K]*group[T, K]                        // the open groups
 	owners map[*handoff.Subscription[U]]*group[T, K] // the open groups by f's stream
-	next   *group[T, K]                              // the group of the present value, if there is one
-	value  T                                         // that value
+	value  T                                         // of s
+	next   *group[T, K]                              // the group of the value, if there is one
 	fresh  bool                                      // the value has opened its group
 	handed bool                                      // the group has received the value
 }
 
-// receive handles an event of s.
-func (g *grouping[T, K, U]) receive(event handoff.Event[T]) error {
-	over, err := event.Ended()
-	if !over {
-		return g.offer(g.key(event.Value), event.Value)
+// channels returns those of the group of the value, nil if there is none. Until the group is done with it, s waits with
+// the value in its yield.
+func (g *grouping[T, K, U]) channels() (feed chan<- T, value T, done, closed <-chan struct{}) {
+	switch {
+	case g.next == nil:
+		return nil, value, nil, nil
+	case g.handed:
+		return nil, value, g.next.done, g.next.closed
 	}
-	g.open = false
-	if err == nil {
-		for _, open := range g.groups {
-			open.end(nil)
-		}
-		clear(g.groups)
-	}
-	return err
+	return g.next.feed, g.value, nil, g.next.closed
 }
 
-// deliver handles an event of one of f's streams.
-func (g *grouping[T, K, U]) deliver(event handoff.Event[U]) error {
+// handle handles an event of s or of one of f's streams.
+func (g *grouping[T, K, U]) handle(event handoff.Event[U]) error {
 	over, err := event.Ended()
 	switch {
 	case err != nil:
 		return err
+	case event.From == g.source && over:
+		g.open = false
+		for _, open := range g.groups {
+			open.end(nil)
+		}
+		clear(g.groups)
+	case event.From == g.source:
+		return g.offer(g.key(g.value))
 	case over:
 		gone := g.owners[event.From]
 		delete(g.owners, event.From)
@@ -122,9 +122,9 @@ func (g *grouping[T, K, U]) deliver(event handoff.Event[U]) error {
 	return nil
 }
 
-// offer makes the value v wait for the group of its key. It opens the group if necessary.
-func (g *grouping[T, K, U]) offer(key K, v T) error {
-	g.value, g.handed = v, false
+// offer makes the value wait for the group of its key. It opens the group if necessary.
+func (g *grouping[T, K, U]) offer(key K) error {
+	g.handed = false
 	if g.next, g.fresh = g.groups[key], false; g.next != nil {
 		return nil
 	}
@@ -134,7 +134,7 @@ func (g *grouping[T, K, U]) offer(key K, v T) error {
 		return err
 	}
 	g.groups[key], g.next, g.fresh = opened, opened, true
-	g.owners[g.made.Start(made)] = opened
+	g.owners[g.in.Start(made)] = opened
 	return nil
 }
 
@@ -158,7 +158,7 @@ func (g *grouping[T, K, U]) closed(gone *group[T, K]) error {
 		g.taken()
 		return nil
 	}
-	return g.offer(gone.key, g.value)
+	return g.offer(gone.key)
 }
 
 // endAll ends the runs of groups that outlive f's streams.

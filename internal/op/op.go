@@ -7,6 +7,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/retrywhen/retrywhen/internal/handoff"
 )
 
 // Stream is stream.Stream as a plain function type. Functions that return streams have the type func(T) S, where S is
@@ -64,4 +66,12 @@ func streamsOf[T any, S ~func(context.Context, func(T) bool) error](p Package, o
 // nilStream returns the error of an operator whose function f has returned a nil stream.
 func (p Package) nilStream(operator string) error {
 	return fmt.Errorf("%s: %s: f returned a nil stream", string(p), operator)
+}
+
+// startInto starts s in a receiver of another type: for each of its values, which is in *value until the next one is
+// requested, an event comes with mark.
+func startInto[T, U any](in *handoff.Receiver[U], s Stream[T], value *T, mark U) *handoff.Subscription[U] {
+	return in.Start(func(ctx context.Context, yield func(U) bool) error {
+		return s(ctx, func(v T) bool { *value = v; return yield(mark) })
+	})
 }

@@ -19,18 +19,18 @@ type sections[T any] struct {
 
 	limit timer.Timer
 
-	first   handoff.Event[T] // the value that has opened the section, if it is held
-	held    bool
-	left    int  // number of values that the open section can still take
-	closed  bool // the section takes no more values
-	over    bool // the source has ended
-	failure error
+	first     handoff.Event[T] // the value that has opened the section, if it is held
+	held      bool
+	remaining int  // number of values that the open section can still take
+	closed    bool // the section takes no more values
+	over      bool // the source has ended
+	failure   error
 }
 
 // open opens a section. If the source ends before the section's first value, no section is open, and open returns the
 // source's error.
 func (s *sections[T]) open(ctx context.Context) (err error) {
-	s.left, s.closed = s.most, false
+	s.remaining, s.closed = s.most, false
 	if s.span == 0 {
 		s.first, s.held, err = s.next(ctx, nil)
 		return err
@@ -85,7 +85,7 @@ func (s *sections[T]) next(ctx context.Context, cut <-chan struct{}) (event hand
 		s.closed = true
 		return event, false, s.failure
 	}
-	if s.left--; s.left == 0 {
+	if s.remaining--; s.remaining == 0 {
 		s.closed = true
 	}
 	return event, true, nil

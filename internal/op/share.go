@@ -78,7 +78,7 @@ func (s *shared[T]) stream() Stream[T] {
 		r, c, missed := s.join(ctx)
 		scope.OnEnd(c.wake)
 		err := s.consume(ctx, r, c, missed, out.Deliver)
-		if r.over() {
+		if r.ended() {
 			r.outcome.Raise()
 			if err != nil { // the end of ctx may have ended the source in the wait for a retry
 				return ending.Error(ctx, err, r.err)
@@ -194,7 +194,7 @@ func (s *shared[T]) consume(ctx context.Context, r *sharedRun[T], c *sharer, mis
 		}
 	}
 	for {
-		if r.over() {
+		if r.ended() {
 			return ending.Error(ctx, r.err)
 		}
 		if err := ending.ContextError(ctx); err != nil {
@@ -211,8 +211,8 @@ func (s *shared[T]) consume(ctx context.Context, r *sharedRun[T], c *sharer, mis
 	}
 }
 
-// over reports whether the source has returned.
-func (r *sharedRun[T]) over() bool {
+// ended reports whether the source has returned.
+func (r *sharedRun[T]) ended() bool {
 	select {
 	case <-r.done:
 		return true

@@ -38,8 +38,8 @@ func (r *innerRun) next(ctx context.Context) {
 	r.grace = grace.New(r.ctx, r.cancel)
 }
 
-// watch returns s, whose failure ends the inner run with grace, and whose panic interrupts it. next is oneAtATime's.
-func watch[T any](s Stream[T], inner *innerRun, next func(*innerRun) bool) Stream[T] {
+// replacing returns s, whose failure ends the inner run with grace, and whose panic interrupts it. next is oneAtATime's.
+func replacing[T any](s Stream[T], inner *innerRun, next func(*innerRun) bool) Stream[T] {
 	return func(ctx context.Context, yield func(T) bool) error {
 		returned := false
 		defer func() {
@@ -73,7 +73,7 @@ func oneAtATime[T, U any, S ~func(context.Context, func(U) bool) error](p Packag
 			return more
 		}
 		outer := handoff.NewReceiver[T](scope)
-		outer.Start(watch(s, inner, next))
+		outer.Start(replacing(s, inner, next))
 		for {
 			event, err := outer.Next()
 			if err != nil {

@@ -36,16 +36,7 @@ func WithLatestFrom[A, B, C any](p Package, s Stream[A], other Stream[B], f func
 				}
 				if first {
 					first = false
-					select {
-					case <-known:
-					case <-run.ctx.Done():
-					}
-					select {
-					case <-known: // a is not lost, even if other has failed right after its first value
-					default:
-						return false
-					}
-					if scope.Err() != nil {
+					if !awaited(run.ctx, known) || scope.Err() != nil { // a is not lost if other fails right after its first value
 						return false
 					}
 				}
@@ -54,4 +45,18 @@ func WithLatestFrom[A, B, C any](p Package, s Stream[A], other Stream[B], f func
 			})
 		})
 	})
+}
+
+// awaited waits until c is closed or ctx ends, and reports whether c is closed.
+func awaited(ctx context.Context, c <-chan struct{}) bool {
+	select {
+	case <-c:
+	case <-ctx.Done():
+	}
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }

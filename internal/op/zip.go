@@ -40,14 +40,14 @@ type zipping struct {
 // addTo starts another stream of the zip, and returns where its value is while it waits in its yield.
 func addTo[T any](z *zipping, s Stream[T]) *T {
 	value := new(T)
-	z.others = append(z.others, z.in.Start(func(ctx context.Context, yield func(struct{}) bool) error {
+	z.others = append(z.others, startInto(z.in, func(ctx context.Context, yield func(T) bool) error {
 		defer func() {
 			if ctx.Err() == nil {
 				z.first.interrupt()
 			}
 		}()
-		return s(ctx, func(v T) bool { *value = v; return yield(struct{}{}) })
-	}))
+		return s(ctx, yield)
+	}, value, struct{}{}))
 	return value
 }
 

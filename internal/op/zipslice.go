@@ -2,6 +2,7 @@ package op
 
 import (
 	"context"
+	"slices"
 
 	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/handoff"
@@ -11,13 +12,11 @@ import (
 func ZipSlice[T any, S ~func(context.Context, func(T) bool) error](p Package, s ...S) Stream[[]T] {
 	streams := streamsOf[T](p, "ZipSlice", s)
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[[]T]) error {
-		row := make([]T, len(streams)) // replaced only while all streams wait in their yields
+		row := make([]T, len(streams)) // read while all streams wait in their yields
 		in := handoff.NewReceiver[struct{}](scope)
 		var all []*handoff.Subscription[struct{}]
 		for i, s := range streams {
-			all = append(all, in.Start(func(ctx context.Context, yield func(struct{}) bool) error {
-				return s(ctx, func(v T) bool { row[i] = v; return yield(struct{}{}) })
-			}))
+			all = append(all, startInto(in, s, &row[i], struct{}{}))
 		}
 		for missing := len(all); missing > 0; {
 			event, err := in.Next()
@@ -32,10 +31,10 @@ func ZipSlice[T any, S ~func(context.Context, func(T) bool) error](p Package, s 
 			if missing--; missing > 0 {
 				continue
 			}
-			if !out.Deliver(row) {
+			if !out.Deliver(slices.Clone(row)) {
 				return nil
 			}
-			row, missing = make([]T, len(all)), len(all)
+			missing = len(all)
 			for _, s := range all {
 				s.Request()
 			}
