@@ -65,7 +65,7 @@ const readAhead = 300 * time.Millisecond
 // it was not in what has passed, and undisturbed it comes a while after the place of the break.
 func (r *program) without(value string, now time.Time) bool {
 	s := r.p.look()
-	return s.made > 0 && !s.back && !s.open && now.Sub(s.brokenAt) > readAhead &&
+	return s.made > 0 && !s.back && !s.working && now.Sub(s.brokenAt) > readAhead &&
 		r.c.ref.after(value, r.o.since) > readAhead && !r.p.carried(value)
 }
 
