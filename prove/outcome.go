@@ -73,9 +73,9 @@ func (c *check) play(ctx context.Context, sc scenario) *outcome {
 	client.freeze()
 	p.note("the program is told to end")
 	cancel()
-	client.stop(c.Stop)
+	returned := client.stop(c.Stop)
 	<-eventsOver
-	if !client.running() {
+	if returned {
 		o.held = p.heldFor(lastClose)
 	}
 	p.mu.Lock()
