@@ -85,7 +85,7 @@ func (o *outcome) playIn(b *virtual.Bubble, c *check, n *network, unit func() in
 	client, stop := c.target.begin(b, n)
 	defer stop()
 	r := client.start(ctx, o.consumer(n, o.Tally, cancel))
-	w := &waiting{n, r, func() []virtual.Goroutine {
+	w := &waiting{net: n, clientRun: r, own: func() []virtual.Goroutine {
 		return slices.DeleteFunc(c.target.own(b.Running(), n), httpDials)
 	}}
 	o.until(c, w, cancel)
@@ -282,8 +282,12 @@ func (r *clientRun) within(d time.Duration) bool {
 type waiting struct {
 	net *network
 	*clientRun
-	own func() []virtual.Goroutine // the client's goroutines
+	own   func() []virtual.Goroutine // the client's goroutines
+	shown int                        // how often something has happened
 }
+
+// mostShown is how often a timeline gets what the client waits for: that takes time, and long timelines are shortened.
+const mostShown = 200
 
 // until lets time pass until the condition holds, and reports whether it does. It waits no more when the client returns,
 // is a hot loop, or d is over.
@@ -296,7 +300,7 @@ func (w *waiting) until(d time.Duration, condition func() bool) bool {
 			if w.net.soFar().hot != "" {
 				return false
 			}
-			if w.net.alone {
+			if w.shown++; w.net.alone && w.shown < mostShown {
 				w.show()
 			}
 		case <-w.done:

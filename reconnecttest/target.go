@@ -137,11 +137,12 @@ func (h *host) stop() {
 	}
 }
 
-// close stops the server, and lets time pass until it has ended: time stands still when a bubble's first goroutine ends.
+// close stops the server, and lets time pass until it and what the client has left have ended: time stands still when a
+// bubble's first goroutine ends, and goroutines that remain make each look at all goroutines slower.
 func (h *host) close() {
 	h.stop()
 	h.net.stop()
-	time.Sleep(time.Minute)
+	time.Sleep(time.Hour)
 }
 
 // fall stops the server and starts another one a second later, in a scenario with a restart.
