@@ -23,6 +23,9 @@ func TestMain(m *testing.M) {
 	check.Main(m)
 }
 
+// night reports whether tests may take long.
+var night = os.Getenv("RETRYWHEN_NIGHTLY") != ""
+
 func kinds(r prove.Report) (all []prove.Kind) {
 	for _, f := range r.Findings {
 		all = append(all, f.Kind)
@@ -60,15 +63,14 @@ var wrong = map[string]struct {
 	"panics":                   {client{panics: true}, []prove.Kind{prove.Panic}, prove.Cut},
 }
 
-func TestCheck_NamesTheFault(t *testing.T) {
-	t.Parallel()
+func TestCheck_NamesTheFault(t *testing.T) { // alone, so that a program that spins can do so
 	s := newServer(t)
 	var checks sync.WaitGroup
 	for name, test := range wrong {
 		checks.Go(func() {
 			target := s.target(test.run)
 			target.Places = 3
-			if os.Getenv("RETRYWHEN_NIGHTLY") == "" {
+			if !night {
 				target.Ways = []prove.Way{test.way} // at night all ways, of which this is the first that shows it
 			}
 			if test.past {
@@ -127,6 +129,9 @@ func TestCheck_RightClients(t *testing.T) {
 	} {
 		checks.Go(func() {
 			target := s.target(client{}.run)
+			if !night {
+				target.Places = 3
+			}
 			change(&target)
 			report, err := target.Check(t.Context())
 			if err != nil {
@@ -166,7 +171,8 @@ func TestCheck_TooFewBreaks(t *testing.T) {
 	for _, again := range []bool{false, true} {
 		checks.Go(func() {
 			target := s.target(nil)
-			target.Ways, target.Places, target.Parallel = []prove.Way{prove.End, prove.Cut, prove.Amid}, 4, 1
+			target.Ways, target.Places, target.Parallel = []prove.Way{prove.End, prove.Cut}, 4, 1
+			target.Quiet = 300 * time.Millisecond
 			disturbed := measured(&target)
 			runs, told := 0, false
 			target.OnFinding = func(prove.Finding) { told = true }
@@ -223,7 +229,7 @@ func TestCheck_CannotBeJudged(t *testing.T) {
 			}
 		},
 		"prove: a connection broke as planned in 0 of ": func(p *prove.Target) {
-			p.Ways, p.Parallel = []prove.Way{prove.Silence}, 1
+			p.Ways, p.Parallel, p.Quiet = []prove.Way{prove.Silence}, 1, 300*time.Millisecond
 			disturbed := measured(p)
 			p.Client = func(ctx context.Context, r prove.Run, got func(string)) error {
 				if !disturbed() {

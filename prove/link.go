@@ -26,9 +26,9 @@ type link struct {
 type fate int
 
 const (
-	works fate = iota
-	gone       // RST has been sent
-	over       // FIN has been sent, and the server's connection is closed
+	works     fate = iota
+	wasReset       // RST has been sent
+	wasClosed      // FIN has been sent, and the server's connection is closed
 	silent
 )
 
@@ -63,7 +63,7 @@ func (l *link) run() {
 	}
 	l.p.mu.Lock()
 	l.server = server
-	dead := l.fate == gone
+	dead := l.fate == wasReset
 	l.p.mu.Unlock()
 	if dead { // the proxy was closed meanwhile
 		reset(server)
@@ -83,7 +83,7 @@ func (l *link) run() {
 // reset ends both connections with RST.
 func (l *link) reset() {
 	l.p.mu.Lock()
-	l.fate = gone
+	l.fate = wasReset
 	server := l.server
 	l.p.mu.Unlock()
 	reset(l.client)
@@ -106,7 +106,7 @@ func (l *link) up() {
 	for {
 		n, err := l.client.Read(buffer)
 		switch fate := l.now(); {
-		case n > 0 && fate == over: // a connection that a server has closed does so
+		case n > 0 && fate == wasClosed: // a connection that a server has closed does so
 			l.reset()
 		case n > 0 && fate == works:
 			if _, failed := l.server.Write(buffer[:n]); failed != nil && l.now() == works {
@@ -114,24 +114,24 @@ func (l *link) up() {
 			}
 		}
 		if err != nil {
-			l.leave(err)
+			l.clientEnds(err)
 			return
 		}
 	}
 }
 
-// leave passes on that the client has closed its connection.
-func (l *link) leave(err error) {
+// clientEnds passes on that the client has closed its connection.
+func (l *link) clientEnds(err error) {
 	l.p.mu.Lock()
 	fate := l.fate
-	if fate != gone {
+	if fate != wasReset {
 		l.left = true
 		l.p.timeline.Note("the program closes connection %d", l.index+1)
 	}
 	l.missed()
 	l.p.mu.Unlock()
 	switch {
-	case fate == over:
+	case fate == wasClosed:
 		_ = l.client.Close()
 	case fate == works && errors.Is(err, io.EOF):
 		_ = l.server.CloseWrite()
@@ -168,7 +168,7 @@ func (l *link) down() {
 			}
 		}
 		if err != nil {
-			l.end(err)
+			l.serverEnds(err)
 			return
 		}
 	}
@@ -221,25 +221,25 @@ func (l *link) breakNow(b breaking) {
 	p.made++
 	p.brokenAt = time.Now()
 	p.backAt = time.Time{}
-	text := map[fate]string{gone: "is cut", over: "is ended", silent: "falls silent"}[b.fate]
+	text := map[fate]string{wasReset: "is cut", wasClosed: "is ended", silent: "falls silent"}[b.fate]
 	p.timeline.Note("connection %d %s after %d bytes", l.index+1, text, l.sent)
 	if b.refuse > 0 {
 		p.refusing = p.brokenAt.Add(b.refuse)
 	}
 	p.mu.Unlock()
 	switch b.fate {
-	case gone:
+	case wasReset:
 		reset(l.client)
 		reset(server)
-	case over:
+	case wasClosed:
 		_ = l.client.CloseWrite()
 		_ = server.Close()
 	}
 	p.wake()
 }
 
-// end passes on that the server has ended its connection.
-func (l *link) end(err error) {
+// serverEnds passes on that the server has ended its connection.
+func (l *link) serverEnds(err error) {
 	l.p.mu.Lock()
 	fate := l.fate
 	if fate == works {

@@ -63,19 +63,19 @@ func (c *check) play(ctx context.Context, sc scenario) *outcome {
 	running, cancel := context.WithCancel(ctx)
 	defer cancel()
 	client := c.start(running, r, p, o)
-	made := make(chan struct{})
+	eventsOver := make(chan struct{})
 	events := make(chan error, 1)
 	go func() {
-		defer close(made)
+		defer close(eventsOver)
 		events <- c.events(running, r, p)
 	}()
 	o.watch(ctx, c, p, client, events)
 	client.freeze()
 	p.note("the program is told to end")
 	cancel()
-	client.stop(c.Stop)
-	<-made
-	if !client.running() {
+	returned := client.stop(c.Stop)
+	<-eventsOver
+	if returned {
 		o.held = p.heldFor(lastClose)
 	}
 	p.mu.Lock()
@@ -90,15 +90,15 @@ const lastClose = time.Second
 // watch lets time pass until the scenario is over, and takes the outcome down.
 func (o *outcome) watch(ctx context.Context, c *check, p *proxy, client *program, events <-chan error) {
 	start := time.Now()
-	var made time.Time // when the last event was
+	var lastEvent time.Time
 	for {
-		until := o.until(c, p.look(), start, made)
+		until := o.until(c, p.look(), start, lastEvent)
 		timer := time.NewTimer(time.Until(until))
 		select {
 		case <-p.news:
 		case <-timer.C:
 		case err := <-events:
-			made, events, o.trouble = time.Now(), nil, err
+			lastEvent, events, o.trouble = time.Now(), nil, err
 		case <-client.done:
 			o.ended, o.err, o.panicked = ctx.Err() == nil, client.err, client.panicked
 		case <-ctx.Done():
@@ -115,7 +115,7 @@ func (o *outcome) watch(ctx context.Context, c *check, p *proxy, client *program
 }
 
 // until returns when the run is over, if nothing else happens.
-func (o *outcome) until(c *check, s seen, start, made time.Time) time.Time {
+func (o *outcome) until(c *check, s seen, start, lastEvent time.Time) time.Time {
 	last := o.tally.Last()
 	if c.ref == nil {
 		most := start.Add(endless + time.Duration(c.Events)*c.Every)
@@ -123,10 +123,10 @@ func (o *outcome) until(c *check, s seen, start, made time.Time) time.Time {
 		switch {
 		case last.IsZero():
 			return start.Add(firstValue + c.Quiet)
-		case made.IsZero():
+		case lastEvent.IsZero():
 			return most
 		}
-		return earliest(latest(last, made).Add(c.Quiet), most)
+		return earliest(latest(last, lastEvent).Add(c.Quiet), most)
 	}
 	base := start
 	if !s.first.IsZero() {

@@ -65,7 +65,7 @@ const readAhead = 300 * time.Millisecond
 // it was not in what has passed, and undisturbed it comes a while after the place of the break.
 func (r *program) without(value string, now time.Time) bool {
 	s := r.p.look()
-	return s.made > 0 && !s.back && !s.open && now.Sub(s.brokenAt) > readAhead &&
+	return s.made > 0 && !s.back && !s.working && now.Sub(s.brokenAt) > readAhead &&
 		r.c.ref.after(value, r.o.since) > readAhead && !r.p.carried(value)
 }
 
@@ -79,11 +79,11 @@ func (r *program) freeze() {
 // abandoned is how long a program that is late is waited for, beyond Stop.
 const abandoned = 10 * time.Second
 
-// stop waits for a program whose context has ended.
-func (r *program) stop(within time.Duration) {
+// stop waits for a program whose context has ended, and reports whether it has returned.
+func (r *program) stop(within time.Duration) bool {
 	select {
 	case <-r.done:
-		return
+		return true
 	case <-time.After(within):
 	}
 	r.o.late = true
@@ -91,15 +91,8 @@ func (r *program) stop(within time.Duration) {
 	r.p.close() // what waits for a reply may end then
 	select {
 	case <-r.done:
-	case <-time.After(within + abandoned):
-	}
-}
-
-func (r *program) running() bool {
-	select {
-	case <-r.done:
-		return false
-	default:
 		return true
+	case <-time.After(within + abandoned):
+		return false
 	}
 }

@@ -18,7 +18,7 @@ type proxy struct {
 	server string
 	l      net.Listener
 	news   chan struct{} // full when something has happened
-	ends   context.CancelFunc
+	cancel context.CancelFunc
 	ctx    context.Context
 	tasks  sync.WaitGroup
 
@@ -66,14 +66,14 @@ func listen(ctx context.Context, server string, plan []breaking) (*proxy, error)
 		return nil, fmt.Errorf("prove: the proxy: %w", err)
 	}
 	p := &proxy{server: server, l: l, news: make(chan struct{}, 1), plan: append([]breaking(nil), plan...), timeline: judge.NewTimeline(time.Millisecond)}
-	p.ctx, p.ends = context.WithCancel(ctx)
+	p.ctx, p.cancel = context.WithCancel(ctx)
 	p.tasks.Go(p.accept)
 	return p, nil
 }
 
 // close ends all connections and waits for the proxy's goroutines.
 func (p *proxy) close() {
-	p.ends()
+	p.cancel()
 	_ = p.l.Close()
 	p.mu.Lock()
 	links := p.links
@@ -200,7 +200,7 @@ type seen struct {
 
 	// When somebody looks:
 	back      bool  // it has connected again since the last break
-	open      bool  // a connection works
+	working   bool  // a connection works
 	noticed   bool  // it has closed the connections that are silent
 	connected int   // connections
 	bytes     int64 // from the server
@@ -212,7 +212,7 @@ func (p *proxy) look() seen {
 	s := p.seen
 	s.back, s.noticed, s.connected = !s.backAt.IsZero(), true, len(p.links)
 	for _, l := range p.links {
-		s.open = s.open || l.worksLocked()
+		s.working = s.working || l.worksLocked()
 		s.noticed = s.noticed && (l.fate != silent || l.left)
 		s.bytes += l.sent
 	}
@@ -224,7 +224,7 @@ func (p *proxy) held() (n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, l := range p.links {
-		if l.fate != gone && !l.left {
+		if l.fate != wasReset && !l.left {
 			n++
 		}
 	}

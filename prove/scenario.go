@@ -54,7 +54,7 @@ func (u *undisturbed) scenarios(way Way) (all []scenario) {
 	last := u.places[len(u.places)-1]
 	switch way {
 	case Cut, End, Silence:
-		f := map[Way]fate{Cut: gone, End: over, Silence: silent}[way]
+		f := map[Way]fate{Cut: wasReset, End: wasClosed, Silence: silent}[way]
 		for _, p := range u.places {
 			add(p, string(way), "before "+name(p), breaking{fate: f, conn: p.conn, at: p.at})
 		}
@@ -65,18 +65,18 @@ func (u *undisturbed) scenarios(way Way) (all []scenario) {
 		halved := slices.DeleteFunc(slices.Clone(u.places), func(p place) bool { return p.half == 0 })
 		for _, p := range halved {
 			at := p.at + int64(p.half)
-			add(p, "amid (FIN)", "in "+name(p), breaking{fate: over, conn: p.conn, at: at, amid: true})
-			add(p, "amid (RST)", "in "+name(p), breaking{fate: gone, conn: p.conn, at: at, amid: true})
+			add(p, "amid (FIN)", "in "+name(p), breaking{fate: wasClosed, conn: p.conn, at: at, amid: true})
+			add(p, "amid (RST)", "in "+name(p), breaking{fate: wasReset, conn: p.conn, at: at, amid: true})
 		}
 	case Refuse:
 		for _, p := range spread(u.places, 3) {
-			add(p, "refuse", "for "+refusal.String()+" from "+name(p), breaking{fate: gone, conn: p.conn, at: p.at, refuse: refusal})
+			add(p, "refuse", "for "+refusal.String()+" from "+name(p), breaking{fate: wasReset, conn: p.conn, at: p.at, refuse: refusal})
 		}
 	case Twice:
 		middle := u.places[len(u.places)/2]
-		for _, f := range []fate{gone, over, silent} {
+		for _, f := range []fate{wasReset, wasClosed, silent} {
 			for i, at := range u.early {
-				add(middle, "twice "+map[fate]string{gone: "(cut)", over: "(end)", silent: "(silence)"}[f],
+				add(middle, "twice "+map[fate]string{wasReset: "(cut)", wasClosed: "(end)", silent: "(silence)"}[f],
 					fmt.Sprintf("before %s, and before byte %d of the next connection (where chunk %d of the first began)", name(middle), at, i+1),
 					breaking{fate: f, conn: middle.conn, at: middle.at}, breaking{fate: f, conn: nextConnection, at: at})
 			}

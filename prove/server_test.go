@@ -28,7 +28,10 @@ type log struct {
 	more  chan struct{} // closed, and replaced, with each line
 }
 
-const heartbeat = 50 * time.Millisecond
+const (
+	heartbeat = 120 * time.Millisecond
+	patience  = 2 * time.Second // of a client with a connection that is silent
+)
 
 func newServer(t *testing.T) *server {
 	t.Helper()
@@ -131,7 +134,7 @@ func (s *server) fill(ctx context.Context, r prove.Run) error {
 // target is a client of the server, with times that a busy machine can keep.
 func (s *server) target(client func(context.Context, prove.Run, func(string)) error) prove.Target {
 	return prove.Target{
-		Server: s.addr, Client: client, Event: s.append, Events: 6, Every: 30 * time.Millisecond,
+		Server: s.addr, Client: client, Event: s.append, Events: 6, Every: 100 * time.Millisecond,
 		Within: 4 * time.Second, Quiet: time.Second, Stop: 2 * time.Second,
 	}
 }
@@ -233,7 +236,7 @@ func (c client) read(ctx context.Context, r prove.Run, next int, got func(string
 	held := ""
 	for {
 		if !c.deaf && ctx.Err() == nil {
-			_ = conn.SetReadDeadline(time.Now().Add(40 * heartbeat))
+			_ = conn.SetReadDeadline(time.Now().Add(patience))
 		}
 		line, err := lines.ReadString('\n')
 		if held != "" && (err != nil || line == "\n") {

@@ -132,14 +132,15 @@ func (c *check) differ(one, two judge.Reference) string {
 		return all
 	}
 	a, b := text(one), text(two)
-	for i := range max(len(a), len(b)) {
-		switch {
-		case i >= len(a):
-			return fmt.Sprintf("value %d is %q in one, and does not come in the other", i+1, b[i])
-		case i >= len(b):
-			return fmt.Sprintf("value %d is %q in one, and does not come in the other", i+1, a[i])
-		case a[i] != b[i]:
-			return fmt.Sprintf("value %d is %q and %q", i+1, a[i], b[i])
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	for i, v := range b {
+		if i == len(a) {
+			return fmt.Sprintf("value %d is %q in one, and does not come in the other", i+1, v)
+		}
+		if a[i] != v {
+			return fmt.Sprintf("value %d is %q and %q", i+1, a[i], v)
 		}
 	}
 	return ""

@@ -44,7 +44,7 @@ func (c *check) faults(o *outcome) (all []judge.Fault) {
 	case silence && !s.back && !s.noticed && len(lost) > 0:
 		add(Silent, "does each read have a deadline, longer than the time between heartbeats? The kernel answers for the other side, so TCP keepalive and TCP_USER_TIMEOUT do not see this",
 			"it neither closed the silent connection nor connected again in %v%s", c.Within, and)
-	case !s.back && (len(lost) > 0 || !s.open && !silence):
+	case !s.back && (len(lost) > 0 || !s.working && !silence):
 		add(Away, "is every failure retried, and the wait bounded?", "it is not back after %v%s", c.Within, and)
 	case len(lost) > 0:
 		mend := "does it ask for what follows the last value that it has delivered?"

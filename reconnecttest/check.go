@@ -38,5 +38,5 @@ func Check[V any](t testing.TB, newRun func() Run[V], opts ...Option) Report {
 	}
 	c := newCheck("Check", "write", dialling[V]{newRun}, opts)
 	c.dials = true
-	return c.run(t, slices.Concat(c.breaks(), c.stops(), c.twice(), c.outages()))
+	return c.run(t, slices.Concat(c.breakGroups(), c.stopGroups(), c.twiceGroups(), c.outageGroups()))
 }

@@ -28,9 +28,9 @@ func CheckResume[T, P, V any](t testing.TB, feed Feed[T, P], client func(connect
 	}
 	c := newCheck("CheckResume", "event", resuming[T, P, V]{feed, client}, opts)
 	c.units = len(feed.Events)
-	groups := slices.Concat(c.breaks(), c.stops(), c.twice(), c.outages())
+	groups := slices.Concat(c.breakGroups(), c.stopGroups(), c.twiceGroups(), c.outageGroups())
 	if feed.Lost != nil {
-		groups = append(groups, c.losses()...)
+		groups = append(groups, c.lossGroups()...)
 	}
 	return c.run(t, groups)
 }

@@ -45,8 +45,8 @@ func (c *check) either(ofStream, ofClient string) string {
 // done reports whether all has come that must.
 func (c *check) done(t *judge.Tally) bool { return t.Complete() || c.Latest && t.LastCame() }
 
-// delivery judges what a client delivered, and how it ended.
-func (c *check) delivery(o *outcome) (all []judge.Fault) {
+// judgeDelivery judges what a client delivered, and how it ended.
+func (c *check) judgeDelivery(o *outcome) (all []judge.Fault) {
 	lost := c.Lost(o.Tally)
 	if f := c.comesBack(o, lost); f.Kind != "" {
 		all = append(all, f)
@@ -58,7 +58,7 @@ func (c *check) delivery(o *outcome) (all []judge.Fault) {
 	for _, f := range c.Values(o.Tally) {
 		switch Kind(f.Kind) {
 		case prove.Repeated:
-			f = c.repeating(o, f)
+			f = c.repeatedFault(o, f)
 		case prove.Foreign:
 			if c.timely {
 				continue
@@ -66,19 +66,19 @@ func (c *check) delivery(o *outcome) (all []judge.Fault) {
 		}
 		all = append(all, f)
 	}
-	return append(all, c.left(o)...)
+	return append(all, c.judgeLeft(o)...)
 }
 
-// left judges what a client has left when it has returned.
-func (c *check) left(o *outcome) []judge.Fault {
+// judgeLeft judges what a client has left when it has returned.
+func (c *check) judgeLeft(o *outcome) []judge.Fault {
 	switch {
 	case len(o.left) > 0:
 		return []judge.Fault{fault(prove.Left, "does it wait for what it has started?", "it has returned and left %s running: %s",
 			judge.Count(len(o.left), "goroutine"), judge.List(virtual.Places(o.left)))}
-	case o.open == 0:
+	case o.unclosed == 0:
 		return nil
 	}
-	return []judge.Fault{fault(prove.Open, "does it close each connection, a broken or silent one too?", "it has returned and left %s open", judge.Count(o.open, "connection"))}
+	return []judge.Fault{fault(prove.Open, "does it close each connection, a broken or silent one too?", "it has returned and left %s open", judge.Count(o.unclosed, "connection"))}
 }
 
 // comesBack judges whether a client came back, and what it lost.
@@ -92,7 +92,7 @@ func (c *check) comesBack(o *outcome, lost []any) judge.Fault {
 		return fault(prove.Hot, "is there a wait before each connection, also after one that worked or was welcomed?", "%s", r.hot)
 	case o.ended && o.err != nil && c.GivesUp && (o.hour() || !breaks):
 	case o.ended && o.err != nil:
-		kind, advice := o.advice()
+		kind, advice := o.mendGivingUp()
 		if kind == prove.Reset {
 			advice += c.either(" (retry.ResetAfter)", "")
 		}
@@ -112,25 +112,25 @@ func (c *check) comesBack(o *outcome, lost []any) judge.Fault {
 		return fault(prove.Cap, c.either("does the backoff have a Cap?", "is there a longest wait?"),
 			"it waited for %v before it connected again", slices.Max(r.waits).Round(time.Second))
 	case len(lost) > 0 && !r.back && o.fate == silence:
-		return fault(prove.Silent, c.silent(o), "it noticed nothing in 10 minutes%s", after(", and lost ", lost))
-	case breaks && !r.back && (len(lost) > 0 || !r.works):
+		return fault(prove.Silent, c.mendSilence(o), "it noticed nothing in 10 minutes%s", after(", and lost ", lost))
+	case breaks && !r.back && (len(lost) > 0 || !r.connected):
 		return fault(prove.Away, "is every failure retried?", "it did not connect again in 10 minutes%s", after(", and lost ", lost))
 	case len(lost) > 0:
-		return c.loses(o, lost)
+		return c.lostFault(o, lost)
 	}
 	return judge.Fault{}
 }
 
-// silent returns what mends a client that does not notice silence.
-func (c *check) silent(o *outcome) string {
+// mendSilence returns what mends a client that does not notice silence.
+func (c *check) mendSilence(o *outcome) string {
 	if o.net.breaks > 1 || o.mute > 0 {
 		return c.either("is the Timeout inside open, so that each connection has it?", "does each connection have the deadlines of the first, from its handshake on?")
 	}
 	return c.either("is there a Timeout inside open?", "does each read have a deadline, longer than the time between heartbeats?")
 }
 
-// advice returns the kind of fault of a client that gives up, and what mends it.
-func (o *outcome) advice() (Kind, string) {
+// mendGivingUp returns the kind of fault of a client that gives up, and what mends it.
+func (o *outcome) mendGivingUp() (Kind, string) {
 	switch {
 	case o.hour():
 		return prove.GaveUp, "is there a limit? GivesUp allows that"
@@ -144,8 +144,8 @@ func (o *outcome) advice() (Kind, string) {
 	return prove.GaveUp, "is this failure retried?"
 }
 
-// loses is the fault of a client that came back and has lost values.
-func (c *check) loses(o *outcome, lost []any) judge.Fault {
+// lostFault is the fault of a client that came back and has lost values.
+func (c *check) lostFault(o *outcome, lost []any) judge.Fault {
 	f := fault(prove.Lost, "does it ask for what follows the last value that its consumer has taken?", "lost %s", show(lost))
 	if len(o.net.asked) == 0 { // it dials
 		if o.amid {
@@ -155,7 +155,7 @@ func (c *check) loses(o *outcome, lost []any) judge.Fault {
 		f.What += fmt.Sprintf(": after event %d it continued at event %d", at, asked+1)
 		f.Mend = "do events share a position? It moves when the last of them has been taken"
 		f.All = "is the position one too far, or does it move before the event is taken?"
-	} else if c.of[c.place(lost[0])] < asked {
+	} else if c.of[c.index(lost[0])] < asked {
 		f.Mend = "does it read ahead? The position moves when the consumer has taken the value, and what has been read is not dropped"
 	} else {
 		f.Mend = "does it drop as repeated what it has not delivered?"
@@ -166,13 +166,13 @@ func (c *check) loses(o *outcome, lost []any) judge.Fault {
 	return f
 }
 
-// place returns the place of a value of the reference.
-func (c *check) place(v any) int {
+// index returns the index of a value in the reference.
+func (c *check) index(v any) int {
 	return max(0, slices.IndexFunc(c.ref, func(other any) bool { return marble.Show(v) == marble.Show(other) }))
 }
 
-// repeating is the fault of a client that has repeated values.
-func (c *check) repeating(o *outcome, f judge.Fault) judge.Fault {
+// repeatedFault is the fault of a client that has repeated values.
+func (c *check) repeatedFault(o *outcome, f judge.Fault) judge.Fault {
 	if len(o.net.asked) > 0 {
 		f.What += fmt.Sprintf(": after event %d it continued at event %d", o.net.sent, o.net.asked[0]+1)
 		f.Mend = "do events share a position? It must drop those that it has delivered, or say AtLeastOnce"
@@ -188,21 +188,21 @@ func (c *check) repeating(o *outcome, f judge.Fault) judge.Fault {
 	return f
 }
 
-// first returns the place of the first value that comes from the unit or from a later one.
+// first returns the index of the first value that comes from the unit or from a later one.
 func (c *check) first(unit int) int {
-	for place, of := range c.of {
+	for i, of := range c.of {
 		if of >= unit {
-			return place
+			return i
 		}
 	}
 	return len(c.of)
 }
 
-// returning judges a client whose context has ended or whose consumer has stopped.
-func (c *check) returning(o *outcome) []judge.Fault {
+// judgeStop judges a client whose context has ended or whose consumer has stopped.
+func (c *check) judgeStop(o *outcome) []judge.Fault {
 	switch {
 	case o.panicked != "" || o.net.spins:
-		return c.delivery(o)
+		return c.judgeDelivery(o)
 	case len(o.past) > 0:
 		return []judge.Fault{fault(prove.Stop, "does it return as soon as yield returns false?", "it called yield again after that had returned false, with %s", show(o.past))}
 	case o.late != nil && o.second == nil:
@@ -211,8 +211,8 @@ func (c *check) returning(o *outcome) []judge.Fault {
 			mend = "does the dial have the run's context?"
 		}
 		return []judge.Fault{fault(prove.Late, mend, "it has not returned a second later: %s", judge.List(virtual.Places(o.late)))}
-	case len(o.left) > 0 || o.open > 0:
-		return c.left(o)
+	case len(o.left) > 0 || o.unclosed > 0:
+		return c.judgeLeft(o)
 	case o.second == nil || errors.Is(o.err, stream.ErrNotRestartable):
 		return nil
 	}
@@ -226,24 +226,24 @@ func (c *check) returning(o *outcome) []judge.Fault {
 	return nil
 }
 
-// lagging judges a client for which the log begins at its position.
-func (c *check) lagging(o *outcome) []judge.Fault {
+// judgeLag judges a client for which the log begins at its position.
+func (c *check) judgeLag(o *outcome) []judge.Fault {
 	if asked := o.net.asked; len(asked) > 0 && asked[0] < o.gone && asked[0] > 0 {
 		return []judge.Fault{fault(prove.Lag, "is a bookmark filtered inside open? Its position counts too (operators.ResumeMarked)",
 			"it asked for event %d, which is gone, although it had been sent event %d", asked[0]+1, o.gone)}
 	}
-	return c.delivery(o)
+	return c.judgeDelivery(o)
 }
 
-// losing judges a client whose position is lost.
-func (c *check) losing(o *outcome) []judge.Fault {
+// judgeGone judges a client whose position is lost.
+func (c *check) judgeGone(o *outcome) []judge.Fault {
 	rest := o.Lost(c.first(o.gone))
 	if c.Latest {
 		rest = c.Lost(o.Tally)
 	}
 	switch {
 	case o.panicked != "" || o.net.hot != "":
-		return c.delivery(o)
+		return c.judgeDelivery(o)
 	case len(rest) == 0 || o.ended && errors.Is(o.err, o.net.lostErr):
 		return nil
 	case o.ended && o.err != nil:
@@ -255,8 +255,8 @@ func (c *check) losing(o *outcome) []judge.Fault {
 		"it asked %d times in an hour for a position that is gone, and lost %s", len(o.net.asked), show(rest))}
 }
 
-// stuck judges a run that did not come to an end.
-func (c *check) stuck(o *outcome) judge.Fault {
+// judgeStuck judges a run that did not come to an end.
+func (c *check) judgeStuck(o *outcome) judge.Fault {
 	switch {
 	case o.net.hot != "":
 		return fault(prove.Hot, "does each turn of the loop wait, or end after an error?", "%s", o.net.hot)
@@ -264,7 +264,7 @@ func (c *check) stuck(o *outcome) judge.Fault {
 		return fault(prove.Hot, "does each turn of the loop wait, or end after an error?", "it runs for 30 s of real time, and its virtual time does not move:%s",
 			virtual.List(running(o.stuck)))
 	case o.deaf && c.ref != nil:
-		return fault(prove.Silent, c.silent(o), "it noticed nothing: it reads without a deadline, and no other goroutine of it waits for time%s", after("; it lost ", c.Lost(o.Tally)))
+		return fault(prove.Silent, c.mendSilence(o), "it noticed nothing: it reads without a deadline, and no other goroutine of it waits for time%s", after("; it lost ", c.Lost(o.Tally)))
 	}
 	return fault(prove.Unjudged, "", "this cannot be judged: time stands still in the bubble, because a goroutine waits for something that is not in it, or for a mutex that is held during a wait:%s",
 		virtual.Stuck(o.stuck))

@@ -52,7 +52,7 @@ func (f Feed[T, P]) require() {
 func (f Feed[T, P]) connect(n *network, at P) stream.Stream[T] {
 	return func(ctx context.Context, yield func(T) bool) error {
 		broken := make(chan fate, 1)
-		l := &link{end: func(how fate) {
+		l := &link{sever: func(how fate) {
 			select {
 			case broken <- how:
 			default:
@@ -61,7 +61,7 @@ func (f Feed[T, P]) connect(n *network, at P) stream.Stream[T] {
 		if err := n.dial(ctx, l); err != nil {
 			return err
 		}
-		defer n.over(l)
+		defer n.closes(l)
 		if n.flaps && n.after > 0 { // whatever the position, a new event
 			return f.send(ctx, n, l, broken, min(n.soFar().units, len(f.Events)-1), yield)
 		}
@@ -71,7 +71,7 @@ func (f Feed[T, P]) connect(n *network, at P) stream.Stream[T] {
 		}
 		if oldest := n.asks(next); oldest > next {
 			if next > 0 {
-				return n.loses(f.Lost(oldest))
+				return n.isGone(f.Lost(oldest))
 			}
 			next = oldest
 		}
@@ -93,17 +93,17 @@ func (f Feed[T, P]) send(ctx context.Context, n *network, l *link, broken <-chan
 			pause = cmp.Or(f.Every, idlePause)
 		}
 		timer.Reset(pause)
-		var end fate
+		var how fate
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case end = <-broken:
+		case how = <-broken:
 		case <-timer.C:
 			if !idle {
-				end = n.send(l, next)
+				how = n.send(l, next)
 			}
 		}
-		switch end {
+		switch how {
 		case cut:
 			n.breakOne(l, cut)
 			return errReset

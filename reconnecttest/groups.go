@@ -83,8 +83,8 @@ func (c *check) atValues(name, where string, judges func(*outcome) []judge.Fault
 	})
 }
 
-// breaks returns the groups in which one connection breaks.
-func (c *check) breaks() (groups []group) {
+// breakGroups returns the groups in which one connection breaks.
+func (c *check) breakGroups() (groups []group) {
 	for _, sc := range []scenario{
 		{name: "cut", where: "the connection is cut", fate: cut},
 		{name: "cut amid", where: "the connection is cut", fate: cut, amid: true},
@@ -94,20 +94,20 @@ func (c *check) breaks() (groups []group) {
 		{name: "refusal", where: "the connection is cut, and the next two are refused,", fate: cut, refuse: 2},
 	} {
 		if c.dials || !sc.amid {
-			groups = append(groups, c.atUnits(sc, sc.name == "cut" || sc.name == "end", c.returns))
+			groups = append(groups, c.atUnits(sc, sc.name == "cut" || sc.name == "end", c.judgeBreak))
 		}
 	}
-	return append(groups, c.atValues("busy", "the connection is cut while the consumer is busy with", c.returns, func(i int) scenario { return scenario{busy: i} }))
+	return append(groups, c.atValues("busy", "the connection is cut while the consumer is busy with", c.judgeBreak, func(i int) scenario { return scenario{busy: i} }))
 }
 
-// twice returns the groups in which the next connection breaks too, or has no answer.
-func (c *check) twice() (groups []group) {
+// twiceGroups returns the groups in which the next connection breaks too, or has no answer.
+func (c *check) twiceGroups() (groups []group) {
 	for _, sc := range []scenario{
 		{name: "cut twice", where: "the connection is cut", fate: cut},
 		{name: "end twice", where: "the server ends the connection", fate: ends},
 		{name: "silence twice", where: "the connection falls silent", fate: silence},
 	} {
-		groups = append(groups, c.group(sc.name, c.returns, func() []scenario {
+		groups = append(groups, c.group(sc.name, c.judgeBreak, func() []scenario {
 			return each(1, 4, func(k int) scenario {
 				one := c.at(c.units/2, sc)
 				one.again, one.name = k, fmt.Sprintf("%s %d", c.noun, k)
@@ -117,17 +117,17 @@ func (c *check) twice() (groups []group) {
 		}))
 	}
 	return append(groups,
-		c.atMiddle(scenario{name: "no answer", where: "the connection is cut, and the next two have no answer,", fate: cut, mute: 2}, c.returns),
-		c.atMiddle(scenario{name: "context in a dial", where: "the context ends in a dial without an answer, after a cut", fate: cut, mute: 2, cancelIn: eventPace}, c.returning))
+		c.atMiddle(scenario{name: "no answer", where: "the connection is cut, and the next two have no answer,", fate: cut, mute: 2}, c.judgeBreak),
+		c.atMiddle(scenario{name: "context in a dial", where: "the context ends in a dial without an answer, after a cut", fate: cut, mute: 2, cancelIn: eventPace}, c.judgeStop))
 }
 
-// stops returns the groups in which the consumer stops, or the context ends.
-func (c *check) stops() []group {
+// stopGroups returns the groups in which the consumer stops, or the context ends.
+func (c *check) stopGroups() []group {
 	groups := []group{
-		c.atValues("stop", "the consumer stops at", c.returning, func(i int) scenario { return scenario{stop: i} }),
-		c.atValues("context in a delivery", "the context ends in the delivery of", c.returning, func(i int) scenario { return scenario{cancel: i} }),
-		c.atUnits(scenario{name: "context in silence", where: "the context ends in a silent connection,", fate: silence, cancelIn: time.Second}, false, c.returning),
-		c.group("context in a wait", c.returning, func() []scenario {
+		c.atValues("stop", "the consumer stops at", c.judgeStop, func(i int) scenario { return scenario{stop: i} }),
+		c.atValues("context in a delivery", "the context ends in the delivery of", c.judgeStop, func(i int) scenario { return scenario{cancel: i} }),
+		c.atUnits(scenario{name: "context in silence", where: "the context ends in a silent connection,", fate: silence, cancelIn: time.Second}, false, c.judgeStop),
+		c.group("context in a wait", c.judgeStop, func() []scenario {
 			return each(0, c.units-1, func(i int) scenario {
 				in := 2 * time.Second << (i % 6)
 				where := fmt.Sprintf("the context ends %v after the connection was cut, with the server down,", in)
@@ -141,16 +141,16 @@ func (c *check) stops() []group {
 	return groups
 }
 
-// outages returns the groups of what happens once, for an hour mostly, and of restarts.
-func (c *check) outages() []group {
+// outageGroups returns the groups of what happens once, for an hour mostly, and of restarts.
+func (c *check) outageGroups() []group {
 	down := func(name string, fate fate, lets int, where string) group {
-		return c.atMiddle(scenario{name: name, where: where + " for an hour,", fate: fate, lasts: time.Hour, lets: lets}, c.returns)
+		return c.atMiddle(scenario{name: name, where: where + " for an hour,", fate: fate, lasts: time.Hour, lets: lets}, c.judgeBreak)
 	}
 	groups := []group{
 		{"flapping", func() []scenario {
 			return []scenario{{name: "flapping", at: -1, flaps: true, where: "each connection delivers one value and is cut"}}
 		}, c.flapping},
-		c.group("idle", c.returns, func() []scenario {
+		c.group("idle", c.judgeBreak, func() []scenario {
 			one := scenario{fate: cut, at: -1, afterwards: time.Hour, where: "an hour of quiet, then the connection is cut"}
 			if !c.dials {
 				one = c.at(c.units-1, scenario{where: "an hour without events, then the connection is cut,", hold: time.Hour})
@@ -173,17 +173,17 @@ func (c *check) outages() []group {
 		return []scenario{{name: "two clients", fate: cut, at: c.units / 2, lasts: recovery, lets: -1, where: "two clients lose their connections at the same time"}}
 	}, c.twins})
 	if c.dials {
-		groups = append(groups, c.atUnits(scenario{name: "restart", where: "the server is stopped, and started again after a second,", fate: cut, restart: true}, false, c.returns))
+		groups = append(groups, c.atUnits(scenario{name: "restart", where: "the server is stopped, and started again after a second,", fate: cut, restart: true}, false, c.judgeBreak))
 	}
 	return groups
 }
 
-// returns judges a client whose connection broke.
-func (c *check) returns(o *outcome) []judge.Fault {
+// judgeBreak judges a client whose connection broke.
+func (c *check) judgeBreak(o *outcome) []judge.Fault {
 	if len(o.net.asked) > 0 && o.fate == cut && !o.hour() && o.again == 0 {
 		c.positions[o.at] = o.net.asked[0]
 	}
-	return c.delivery(o)
+	return c.judgeDelivery(o)
 }
 
 // flapping lets each connection break after its first value: at once, and if the client cannot stand that, two minutes
@@ -198,7 +198,7 @@ func (c *check) flapping(t *testing.T, sc scenario) (found []judge.Fault, o *out
 			}
 			what := c.neverResets(o)
 			gaveUp = o.ended
-			found = slices.DeleteFunc(c.delivery(o), func(f judge.Fault) bool { return !c.flapFault(f, o, what) })
+			found = slices.DeleteFunc(c.judgeDelivery(o), func(f judge.Fault) bool { return !c.flapFault(f, o, what) })
 			if what == "" || slices.ContainsFunc(found, func(f judge.Fault) bool { return Kind(f.Kind) != prove.Lost && Kind(f.Kind) != prove.Repeated }) {
 				return found, o
 			}
@@ -274,8 +274,8 @@ func (c *check) twins(t *testing.T, sc scenario) ([]judge.Fault, *outcome) {
 		"both wait for exactly %v", waits[:min(len(waits), 3)])}, o
 }
 
-// losses returns the groups in which the server no longer has the first events.
-func (c *check) losses() []group {
+// lossGroups returns the groups in which the server no longer has the first events.
+func (c *check) lossGroups() []group {
 	scenarios := func(more int, where string) func() []scenario {
 		return func() []scenario {
 			behind := c.units // by how much the server's repetition puts a position back
@@ -295,10 +295,10 @@ func (c *check) losses() []group {
 	}
 	var groups []group
 	if !c.AtLeastOnce {
-		groups = append(groups, c.group("log begins at the position", c.lagging,
+		groups = append(groups, c.group("log begins at the position", c.judgeLag,
 			scenarios(0, "the connection is cut, and the server has dropped what it has sent,")))
 	}
-	return append(groups, c.group("position lost", c.losing,
+	return append(groups, c.group("position lost", c.judgeGone,
 		scenarios(1, "the connection is cut, and the server has dropped the next event too,")))
 }
 

@@ -50,7 +50,7 @@ type network struct {
 type link struct {
 	number int // the number of its dial, from 1
 	since  time.Time
-	end    func(how fate) // breaks it
+	sever  func(how fate) // breaks it
 	broken bool
 	closed bool // by the client
 	mute   bool // no further event is sent
@@ -156,7 +156,7 @@ func (n *network) breakLink(l *link, how fate) {
 	}
 	l.broken = true
 	n.note("%v of connection %d", how, l.number)
-	l.end(how)
+	l.sever(how)
 	if how != silence {
 		n.drop(l, time.Since(l.since) < time.Second)
 	}
@@ -169,8 +169,8 @@ func (n *network) drop(l *link, brief bool) {
 	}
 }
 
-// over records that the client has closed a connection.
-func (n *network) over(l *link) {
+// closes records that the client has closed a connection.
+func (n *network) closes(l *link) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !l.closed {
@@ -183,7 +183,7 @@ func (n *network) over(l *link) {
 
 // refuses records that a server did not take a connection, which is not the client's.
 func (n *network) refuses(l *link) {
-	n.over(l)
+	n.closes(l)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.lost(true)
@@ -231,7 +231,7 @@ func (n *network) send(l *link, i int) fate {
 	if i < 0 {
 		i = n.units
 	}
-	breaks := n.breaks == 0 && i == n.at && n.fate != works
+	breaks := n.breaks == 0 && i == n.at && n.fate != unbroken
 	if n.breaks == 1 && n.again > 0 && l.number > n.first {
 		n.since++
 		breaks = n.since == n.again
@@ -264,7 +264,7 @@ func (n *network) send(l *link, i int) fate {
 			n.breakLink(l, ends)
 		})
 	}
-	return works
+	return unbroken
 }
 
 // delivered breaks connections that flap, after a value.
@@ -289,8 +289,8 @@ func (n *network) asks(next int) int {
 	return n.gone
 }
 
-// loses records the error for a position that is gone, and returns it.
-func (n *network) loses(err error) error {
+// isGone records the error for a position that is gone, and returns it.
+func (n *network) isGone(err error) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.lostErr = err
@@ -322,6 +322,6 @@ func (n *network) stop() {
 	}
 	n.stopped = true
 	for _, w := range n.wires {
-		w.end(cut)
+		w.sever(cut)
 	}
 }

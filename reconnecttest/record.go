@@ -22,7 +22,7 @@ type record struct {
 	refused    int             // connections since the break
 	unanswered int
 	cuts       int    // of flapping connections
-	works      bool   // it has a connection that works
+	connected  bool   // it has a connection that works
 	unclosed   int    // connections that it has not closed
 	hot        string // how often it connects or calls
 	spins      bool   // it calls without a wait
@@ -110,8 +110,8 @@ func (n *network) wrote() {
 	}
 }
 
-// read records that the undisturbed client has delivered all that there is.
-func (n *network) read(values int, took time.Duration) {
+// complete records that the undisturbed client has delivered all that there is.
+func (n *network) complete(values int, took time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.values, n.took = values, took
@@ -121,6 +121,6 @@ func (n *network) read(values int, took time.Duration) {
 func (n *network) soFar() record {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.works = len(n.links) > 0
+	n.connected = len(n.links) > 0
 	return n.record
 }

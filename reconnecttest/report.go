@@ -105,7 +105,7 @@ func (c *check) measure(t *testing.T, reporter testing.TB) bool {
 	var wrong judge.Fault
 	switch {
 	case o.stuck != nil:
-		wrong = c.stuck(o)
+		wrong = c.judgeStuck(o)
 	case o.panicked != "":
 		wrong = fault(prove.Panic, "", "it panicked: %s", o.panicked)
 	case o.err != nil && !ends:
@@ -161,7 +161,7 @@ func (c *check) playGroup(t *testing.T, reporter testing.TB, g group) {
 func (c *check) playOne(t *testing.T, g group, sc scenario, found *judge.Group) (unjudged bool) {
 	faults, o := g.play(t, sc)
 	if o.stuck != nil {
-		wrong := c.stuck(o)
+		wrong := c.judgeStuck(o)
 		faults = append(faults, wrong)
 		if Kind(wrong.Kind) == prove.Unjudged || o.spins {
 			c.unjudged++
@@ -201,7 +201,7 @@ func selects(pattern, name string) bool {
 
 // missed reports whether the break of a scenario has not taken place.
 func (o *outcome) missed() bool {
-	return o.stuck == nil && (o.fate != works && o.net.breaks == 0 || o.again > 0 && o.net.breaks < 2 && !o.ended && o.net.back)
+	return o.stuck == nil && (o.fate != unbroken && o.net.breaks == 0 || o.again > 0 && o.net.breaks < 2 && !o.ended && o.net.back)
 }
 
 // tell reports each kind once, and once more for each Known that it is.

@@ -33,7 +33,7 @@ type outcome struct {
 	late     []virtual.Goroutine // the client, a second after the end of its context
 	left     []virtual.Goroutine
 	grown    []virtual.Goroutine // what ran after an hour of attempts
-	open     int                 // connections that it has not closed
+	unclosed int                 // connections that it has not closed
 	past     []any               // values that came after yield had returned false
 	timely   bool                // values came with time
 	timeline []string
@@ -43,16 +43,16 @@ type outcome struct {
 	deaf  bool // it reads a silent connection without a deadline
 }
 
-// alone is held while a client that dials runs, so that tests in parallel do not share its pools.
-var alone sync.Mutex
+// oneAtATime is held while a client that dials runs, so that tests in parallel do not share its pools.
+var oneAtATime sync.Mutex
 
 // play runs the client through a scenario, in a bubble of its own.
 func (c *check) play(t *testing.T, sc scenario) *outcome {
 	if c.dials {
 		// A timer of another bubble, from a pool of the client's, would end the process. The second collection empties
 		// what the first one has kept. Streams have no such pools.
-		alone.Lock()
-		defer alone.Unlock()
+		oneAtATime.Lock()
+		defer oneAtATime.Unlock()
 		runtime.GC()
 		runtime.GC()
 	}
@@ -82,10 +82,10 @@ func (o *outcome) playIn(b *virtual.Bubble, c *check, n *network, unit func() in
 	ctx, cancel := context.WithCancelCause(b.Context)
 	defer cancel(nil)
 	defer n.stop()
-	client, end := c.target.begin(b, n)
-	defer end()
+	client, stop := c.target.begin(b, n)
+	defer stop()
 	r := client.start(ctx, o.consumer(n, o.Tally, cancel))
-	w := &waiting{n, r, func() []virtual.Goroutine {
+	w := &waiting{net: n, clientRun: r, own: func() []virtual.Goroutine {
 		return slices.DeleteFunc(c.target.own(b.Running(), n), httpDials)
 	}}
 	o.until(c, w, cancel)
@@ -112,7 +112,7 @@ func (o *outcome) playIn(b *virtual.Bubble, c *check, n *network, unit func() in
 		synctest.Wait()
 		o.grown = w.own()
 	}
-	if c.ref != nil && !c.done(o.Tally) && !o.ended && !o.stops() {
+	if c.ref != nil && !c.done(o.Tally) && !o.ended && !o.ending() {
 		w.show()
 	}
 	o.net = n.soFar()
@@ -139,20 +139,20 @@ func (o *outcome) finish(b *virtual.Bubble, w *waiting) {
 		return
 	}
 	synctest.Wait()
-	open := func() int { return w.net.soFar().unclosed }
-	if open() == 0 && (!o.stops() || len(w.own()) == 0) {
+	unclosed := func() int { return w.net.soFar().unclosed }
+	if unclosed() == 0 && (!o.ending() || len(w.own()) == 0) {
 		return
 	}
 	time.Sleep(prompt)
 	synctest.Wait()
-	o.left, o.open = w.own(), open()
+	o.left, o.unclosed = w.own(), unclosed()
 	switch {
 	case len(o.left) == 0:
-	case o.stops() || o.fate == silence: // it may have left the silent connection
+	case o.ending() || o.fate == silence: // it may have left the silent connection
 		w.show()
 		time.Sleep(time.Hour) // what only sleeps ends
 	default:
-		o.left, o.open = nil, 0 // that is judged where the client is stopped
+		o.left, o.unclosed = nil, 0 // that is judged where the client is stopped
 	}
 }
 
@@ -182,12 +182,12 @@ func (o *outcome) consumer(n *network, t *judge.Tally, cancel context.CancelCaus
 // until lets time pass until the scenario is over.
 func (o *outcome) until(c *check, w *waiting, cancel context.CancelCauseFunc) {
 	most := o.most(c)
-	seen := w.net.soFar
+	soFar := w.net.soFar
 	switch {
 	case c.ref == nil:
 		o.undisturbed(c, w)
 	case o.cancelIn > 0:
-		if w.until(most, func() bool { return seen().breaks > 0 && (o.mute == 0 || seen().unanswered > 0) }) && !w.within(o.cancelIn) {
+		if w.until(most, func() bool { return soFar().breaks > 0 && (o.mute == 0 || soFar().unanswered > 0) }) && !w.within(o.cancelIn) {
 			cancel(errCause)
 		}
 	case o.cancel > 0 || o.stop > 0:
@@ -199,7 +199,7 @@ func (o *outcome) until(c *check, w *waiting, cancel context.CancelCauseFunc) {
 			w.within(watching)
 		}
 	case o.flaps && o.after > 0:
-		w.until(most, func() bool { r := seen(); return r.cuts == flaps && r.works })
+		w.until(most, func() bool { r := soFar(); return r.cuts == flaps && r.connected })
 		w.within(2 * worked)
 	case o.afterwards > 0:
 		if !w.until(most, func() bool { return c.done(o.Tally) }) || w.within(o.afterwards) {
@@ -208,9 +208,9 @@ func (o *outcome) until(c *check, w *waiting, cancel context.CancelCauseFunc) {
 		w.net.breakAll(o.fate)
 		fallthrough
 	default:
-		breaks := o.fate != works || o.busy > 0 || o.hold > 0
-		for w.until(most, func() bool { return c.done(o.Tally) && (!breaks || seen().back) }) {
-			if n := seen().breaks; w.within(watching) || seen().breaks == n {
+		breaks := o.fate != unbroken || o.busy > 0 || o.hold > 0
+		for w.until(most, func() bool { return c.done(o.Tally) && (!breaks || soFar().back) }) {
+			if n := soFar().breaks; w.within(watching) || soFar().breaks == n {
 				return
 			}
 		}
@@ -223,11 +223,11 @@ func (o *outcome) undisturbed(c *check, w *waiting) {
 	start := time.Now()
 	read, ended := false, false
 	for most := time.Hour + 2*time.Duration(c.units)*eventPace; !read && !ended && time.Since(start) < most; {
-		read, ended = c.target.read(w.net, o.Quiet(start)), w.within(time.Second)
+		read, ended = c.target.complete(w.net, o.Quiet(start)), w.within(time.Second)
 	}
 	values := o.Count()
 	if took := time.Since(start) - o.Quiet(start); read || ended {
-		w.net.read(values, took)
+		w.net.complete(values, took)
 	}
 	if !ended {
 		w.within(2*idlePause + time.Second)
@@ -282,8 +282,12 @@ func (r *clientRun) within(d time.Duration) bool {
 type waiting struct {
 	net *network
 	*clientRun
-	own func() []virtual.Goroutine // the client's goroutines
+	own   func() []virtual.Goroutine // the client's goroutines
+	shown int                        // how often something has happened
 }
+
+// mostShown is how often a timeline gets what the client waits for: that takes time, and long timelines are shortened.
+const mostShown = 200
 
 // until lets time pass until the condition holds, and reports whether it does. It waits no more when the client returns,
 // is a hot loop, or d is over.
@@ -296,7 +300,7 @@ func (w *waiting) until(d time.Duration, condition func() bool) bool {
 			if w.net.soFar().hot != "" {
 				return false
 			}
-			if w.net.alone {
+			if w.shown++; w.net.alone && w.shown < mostShown {
 				w.show()
 			}
 		case <-w.done:

@@ -6,10 +6,10 @@ import "time"
 type fate int
 
 const (
-	works   fate = iota
-	cut          // it is reset
-	ends         // it is closed by the server, without an error
-	silence      // it stays open, and nothing comes any more
+	unbroken fate = iota
+	cut           // it is reset
+	ends          // it is closed by the server, without an error
+	silence       // it stays open, and nothing comes any more
 )
 
 func (f fate) String() string { return [...]string{"", "cut", "end", "silence"}[f] }
@@ -50,8 +50,8 @@ type scenario struct {
 // hour reports whether the outage lasts for an hour, and the client is to come back.
 func (sc scenario) hour() bool { return sc.lasts == time.Hour && sc.cancelIn == 0 }
 
-// stops reports whether the client is to return, and to leave nothing.
-func (sc scenario) stops() bool { return sc.stop > 0 || sc.cancel > 0 || sc.cancelIn > 0 }
+// ending reports whether the client is to return, and to leave nothing.
+func (sc scenario) ending() bool { return sc.stop > 0 || sc.cancel > 0 || sc.cancelIn > 0 }
 
 // The times of the checks.
 const (

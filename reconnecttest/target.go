@@ -19,9 +19,9 @@ import (
 // target is a client and what it connects to: the Feed of CheckResume, or the server of Check.
 type target interface {
 	// begin starts a run. It returns the client, and the function that ends the rest.
-	begin(b *virtual.Bubble, n *network) (client clientFunc, end func())
-	// read reports whether the undisturbed client, which has been quiet for so long, has delivered all that there is.
-	read(n *network, quiet time.Duration) bool
+	begin(b *virtual.Bubble, n *network) (client clientFunc, stop func())
+	// complete reports whether the undisturbed client, which has been quiet for so long, has delivered all that there is.
+	complete(n *network, quiet time.Duration) bool
 	// own returns those goroutines that are the client's.
 	own(all []virtual.Goroutine, n *network) []virtual.Goroutine
 	// show returns what a report says of the unit i in addition to its number.
@@ -44,7 +44,7 @@ func (r resuming[T, P, V]) begin(_ *virtual.Bubble, n *network) (clientFunc, fun
 	}, func() {}
 }
 
-func (r resuming[T, P, V]) read(n *network, _ time.Duration) bool {
+func (r resuming[T, P, V]) complete(n *network, _ time.Duration) bool {
 	return n.soFar().units == len(r.feed.Events)
 }
 
@@ -82,7 +82,7 @@ func (d dialling[V]) begin(b *virtual.Bubble, n *network) (clientFunc, func()) {
 	}, h.close
 }
 
-func (d dialling[V]) read(_ *network, quiet time.Duration) bool { return quiet >= 20*time.Second }
+func (d dialling[V]) complete(_ *network, quiet time.Duration) bool { return quiet >= 20*time.Second }
 
 func (d dialling[V]) own(all []virtual.Goroutine, n *network) (own []virtual.Goroutine) {
 	if len(all) == 0 {
@@ -137,11 +137,12 @@ func (h *host) stop() {
 	}
 }
 
-// close stops the server, and lets time pass until it has ended: time stands still when a bubble's first goroutine ends.
+// close stops the server, and lets time pass until it and what the client has left have ended: time stands still when a
+// bubble's first goroutine ends, and goroutines that remain make each look at all goroutines slower.
 func (h *host) close() {
 	h.stop()
 	h.net.stop()
-	time.Sleep(time.Minute)
+	time.Sleep(time.Hour)
 }
 
 // fall stops the server and starts another one a second later, in a scenario with a restart.

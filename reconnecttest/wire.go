@@ -41,7 +41,7 @@ const window = 64 << 10
 
 func newWire(n *network) *wire {
 	w := &wire{net: n, changed: make(chan struct{})}
-	w.link = &link{end: w.end}
+	w.link = &link{sever: w.sever}
 	w.client = &end{wire: w, local: &net.TCPAddr{IP: address.IP, Port: 50000}}
 	w.server = &end{wire: w, local: address, peer: w.client}
 	w.client.peer = w.server
@@ -60,8 +60,8 @@ func (w *wire) change(f func()) {
 	w.changed = make(chan struct{})
 }
 
-// end breaks the wire. What was written before has come.
-func (w *wire) end(how fate) {
+// sever breaks the wire. What was written before has come.
+func (w *wire) sever(how fate) {
 	w.change(func() {
 		w.client.come(len(w.client.onWay))
 		w.server.come(len(w.server.onWay))
@@ -76,8 +76,8 @@ func (w *wire) end(how fate) {
 	})
 }
 
-// waits counts the reads that wait.
-func (w *wire) waits(e *end, what, n int) {
+// count counts the reads that wait.
+func (w *wire) count(e *end, what, n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if what == reading {
@@ -155,12 +155,12 @@ func (e *end) wait(what int, op string, try func() (n int, err error, done bool)
 			defer timer.Stop()
 			timeout = timer.C
 		}
-		w.waits(e, what, 1)
+		w.count(e, what, 1)
 		select {
 		case <-changed:
 		case <-timeout:
 		}
-		w.waits(e, what, -1)
+		w.count(e, what, -1)
 	}
 }
 
@@ -193,7 +193,7 @@ func (e *end) Write(p []byte) (int, error) {
 	if e == w.client {
 		w.net.wrote()
 	} else if !w.over() {
-		if how := w.net.send(w.link, -1); how != works {
+		if how := w.net.send(w.link, -1); how != unbroken {
 			if w.net.amid {
 				w.change(func() { e.peer.onWay = append(e.peer.onWay, slices.Clone(p[:len(p)/2])) })
 			}
@@ -231,7 +231,7 @@ func (e *end) Close() error {
 		}
 	})
 	if e == w.client {
-		w.net.over(w.link)
+		w.net.closes(w.link)
 	}
 	return nil
 }

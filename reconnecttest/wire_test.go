@@ -42,7 +42,7 @@ func TestWire_Ends(t *testing.T) {
 	for how, want := range map[fate]error{cut: syscall.ECONNRESET, ends: io.EOF} {
 		wired(t, func(w *wire, _ *network) {
 			_, _ = w.server.Write([]byte("ab"))
-			w.end(how)
+			w.sever(how)
 			expectRead(t, w.client, "ab", nil)
 			expectRead(t, w.client, "", want)
 			if _, err := w.client.Write([]byte("c")); !errors.Is(err, syscall.EPIPE) {
@@ -62,7 +62,7 @@ func TestWire_Close(t *testing.T) {
 		expectRead(t, w.client, "", net.ErrClosed)
 		expectRead(t, w.server, "x", nil)
 		expectRead(t, w.server, "", io.EOF)
-		if n.soFar().works {
+		if n.soFar().connected {
 			t.Error("the client has a connection")
 		}
 	})
@@ -82,7 +82,7 @@ func TestNetwork_Down(t *testing.T) {
 		for _, w := range []*wire{idle, busy} {
 			expectRead(t, w.client, "", syscall.ECONNRESET)
 		}
-		if n.soFar().works {
+		if n.soFar().connected {
 			t.Error("the client has a connection")
 		}
 	})
@@ -91,7 +91,7 @@ func TestNetwork_Down(t *testing.T) {
 // Nothing of a silent connection's end reaches the other end.
 func TestWire_Silence(t *testing.T) {
 	wired(t, func(w *wire, _ *network) {
-		w.end(silence)
+		w.sever(silence)
 		_, err := w.server.Write([]byte("lost"))
 		_ = w.client.SetReadDeadline(time.Now().Add(time.Second))
 		start := time.Now()

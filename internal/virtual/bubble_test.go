@@ -43,7 +43,7 @@ func TestFreeze(t *testing.T) {
 	if strings.Contains(text, "sleep") {
 		t.Errorf("it lists what is not to blame:\n%s", text)
 	}
-	if frozen := still(0); frozen != nil {
+	if frozen := standing(0); frozen != nil {
 		t.Errorf("frozen in no bubble: %v", frozen)
 	}
 	close(over)
@@ -69,7 +69,7 @@ func TestGoroutine_Waits(t *testing.T) {
 		"select": true, "IO wait": true, "running": false, "runnable": false, "syscall": false, "semacquire": false,
 		"GC assist wait": false, "copystack": false, "preempted": false,
 	} {
-		if got := (Goroutine{State: state}).waits(); got != want {
+		if got := (Goroutine{State: state}).blocked(); got != want {
 			t.Errorf("%s: got %v, want %v", state, got, want)
 		}
 	}

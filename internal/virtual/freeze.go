@@ -35,7 +35,7 @@ func (w watch) await(bubble *atomic.Int64, over <-chan struct{}) []Goroutine {
 			return nil
 		case <-look.C:
 		}
-		now := still(int(bubble.Load()))
+		now := standing(int(bubble.Load()))
 		if now == nil || !reflect.DeepEqual(now, before) {
 			before, same = now, 0
 		}
@@ -99,20 +99,20 @@ func holders(waiting, others []Goroutine) (holding []Goroutine) {
 	return nil
 }
 
-// still returns the goroutines of a bubble if none of them can go on, and at least one waits for what is not in the
+// standing returns the goroutines of a bubble if none of them can go on, and at least one waits for what is not in the
 // bubble, else nil.
-func still(bubble int) []Goroutine {
+func standing(bubble int) []Goroutine {
 	all := inBubble(bubble)
 	stuck := func(g Goroutine) bool { return !g.Durable }
-	moving := func(g Goroutine) bool { return stuck(g) && !g.waits() }
+	moving := func(g Goroutine) bool { return stuck(g) && !g.blocked() }
 	if bubble == 0 || slices.ContainsFunc(all, moving) || !slices.ContainsFunc(all, stuck) {
 		return nil
 	}
 	return all
 }
 
-// waits reports whether g waits for another goroutine or for the network. All other states pass without help, those in
+// blocked reports whether g waits for another goroutine or for the network. All other states pass without help, those in
 // which the garbage collector holds a goroutine for example, and a call of the operating system may take its time.
-func (g Goroutine) waits() bool {
+func (g Goroutine) blocked() bool {
 	return strings.HasPrefix(g.State, "sync.") || slices.Contains([]string{"chan receive", "chan send", "select", "IO wait"}, g.State)
 }
