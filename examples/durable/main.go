@@ -14,10 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/retrywhen/retrywhen/durable"
@@ -164,25 +161,21 @@ func (r *running) work(ctx context.Context) error {
 
 // ledger checks that each job that was put is either done or dead, and prints the numbers.
 func (r *running) ledger(ctx context.Context) error {
-	causes := make(map[string]int)
-	dead, both := 0, 0
+	permanent, dead, both := 0, 0, 0
 	for d, err := range r.queue.Dead().All(ctx) {
 		if err != nil {
 			return err
 		}
-		dead++
-		causes[d.Cause]++
+		if dead++; d.Cause == "permanent" {
+			permanent++
+		}
 		if _, has := r.shop.taken.Load(d.ID); has {
 			both++
 		}
 	}
-	var why []string
-	for _, cause := range slices.Sorted(maps.Keys(causes)) {
-		why = append(why, fmt.Sprintf("%s %d", cause, causes[cause]))
-	}
 	done := int(r.shop.done.Load())
-	fmt.Fprintf(r.out, "ledger   put %d = done %d + dead %d (%s); %d calls, %d of them for orders that were done already\n",
-		r.jobs, done, dead, strings.Join(why, ", "), r.shop.calls.Load(), r.shop.repeated.Load())
+	fmt.Fprintf(r.out, "ledger   put %d = done %d + dead %d (%d permanent); %d calls, %d of them for orders that were done already\n",
+		r.jobs, done, dead, permanent, r.shop.calls.Load(), r.shop.repeated.Load())
 	if r.jobs != done+dead || both > 0 {
 		return fmt.Errorf("the numbers do not add up: put %d, done %d, dead %d, both %d", r.jobs, done, dead, both)
 	}

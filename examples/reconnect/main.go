@@ -47,7 +47,7 @@ func run(ctx context.Context, n int, policy retry.Policy, out io.Writer) error {
 		return err
 	}
 	defer server.close()
-	return read(ctx, server.url(), server.playing, n, policy, out)
+	return read(ctx, server.url, server.playing, n, policy, out)
 }
 
 // read reads n events from the server at url, and checks that each of them comes once.

@@ -56,12 +56,12 @@ func runUsual(ctx context.Context, n int, quiet, most time.Duration, out io.Writ
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "the usual loop reads %d events from %s\n", n, server.url())
+	fmt.Fprintf(out, "the usual loop reads %d events from %s\n", n, server.url)
 
 	events, ended := make(chan sse.Event), make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = usualLoop(&http.Client{Transport: untilDone{ctx}}, server.url(), func(e sse.Event) {
+		_ = usualLoop(&http.Client{Transport: untilDone{ctx}}, server.url, func(e sse.Event) {
 			select {
 			case events <- e:
 			case <-ctx.Done():

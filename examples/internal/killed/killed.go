@@ -87,11 +87,10 @@ func Open(name string) (*Effects, error) {
 }
 
 // Start reads the position that was stored last; without one at remains what it is.
-func (e *Effects) Start(at any) error {
-	if len(e.lines) == 0 {
-		return nil
+func (e *Effects) Start(at any) {
+	if len(e.lines) > 0 {
+		must(json.Unmarshal(e.lines[len(e.lines)-1].At, at))
 	}
-	return json.Unmarshal(e.lines[len(e.lines)-1].At, at)
 }
 
 // Counts returns how often each event has had its effect.

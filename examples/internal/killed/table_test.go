@@ -20,20 +20,24 @@ func TestTable(t *testing.T) {
 	_, table, _ := strings.Cut(string(text), "\n### Killed, and started again\n")
 	table, _, _ = strings.Cut(table, "\n## ")
 	has := map[string]bool{"endpoint": true, "internal": true} // it stores nothing, and it is no recipe
-	for _, row := range regexp.MustCompile(`(?m)^\| ([^|]+) \| \[(\w+)\]\(../([\w/]+)\)`).FindAllStringSubmatch(table, -1) {
+	for _, row := range regexp.MustCompile(`(?m)^\| ([^|]+) \| \[(\w+)\]\(../([\w/]+)\).*`).FindAllStringSubmatch(table, -1) {
 		system, recipe, folder := row[1], row[2], row[3]
 		has[recipe] = true
 		tests, err := filepath.Glob("../../../" + folder + "/*_test.go")
 		if err != nil {
 			t.Fatal(err)
 		}
-		checked := false
+		checked, nightly := false, false
 		for _, file := range tests {
 			text, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
 			}
 			checked = checked || strings.Contains(string(text), `"`+system+`"`)
+			nightly = nightly || strings.Contains(string(text), `/recipes/internal/debian"`)
+		}
+		if strings.Contains(row[0], killed.Nightly) != nightly {
+			t.Errorf("the test of %q needs a server: %t; the row says otherwise", system, nightly)
 		}
 		if !checked {
 			t.Errorf("no test in %s checks the row %q", folder, system)

@@ -93,9 +93,7 @@ func dial(ctx context.Context, address string) func() (*clientv3.Client, error) 
 // argument names. A Begin is the event 0.
 func program(ctx context.Context, e *killed.Effects, args []string) error {
 	start := int64(0)
-	if err := e.Start(&start); err != nil {
-		return err
-	}
+	e.Start(&start)
 	return etcd.Follow(dial(ctx, args[0]), "rows/", start, time.Minute, proxy.Policy).TakeWhile(func(c etcd.Change) bool {
 		if c.Mark == etcd.End || c.Mark == etcd.Progress {
 			e.Apply(c.Revision)

@@ -15,9 +15,7 @@ func TestMain(m *testing.M) { killed.Main(m, program) }
 // program stores the token of each event.
 func program(ctx context.Context, e *killed.Effects, args []string) error {
 	at := ""
-	if err := e.Start(&at); err != nil {
-		return err
-	}
+	e.Start(&at)
 	return killed.Follow(ctx, e, 1000, grpc.Watch(dial(args[0]), watch, at, silence, policy), func(v *structpb.Struct) (int, any) {
 		return int(v.GetFields()["n"].GetNumberValue()), v.GetFields()["token"].GetStringValue()
 	})

@@ -14,9 +14,7 @@ func TestMain(m *testing.M) { killed.Main(m, program) }
 // program stores the sequence of each message.
 func program(ctx context.Context, e *killed.Effects, args []string) error {
 	at := uint64(0)
-	if err := e.Start(&at); err != nil {
-		return err
-	}
+	e.Start(&at)
 	messages := jetstream.Messages("nats://"+args[0], "events", at, heartbeat, proxy.Policy)
 	return killed.Follow(ctx, e, 1000, messages, func(m jetstream.Message) (int, any) { return int(m.Sequence), m.Sequence })
 }

@@ -16,9 +16,7 @@ func TestMain(m *testing.M) { killed.Main(m, program) }
 // program stores the position with each event.
 func program(ctx context.Context, e *killed.Effects, args []string) error {
 	var at postgres.Event
-	if err := e.Start(&at); err != nil {
-		return err
-	}
+	e.Start(&at)
 	return killed.Follow(ctx, e, 500, postgres.Events(args[0], at, poll, proxy.Policy), func(v postgres.Event) (int, any) {
 		n, _ := strconv.Atoi(v.Body)
 		return n, v

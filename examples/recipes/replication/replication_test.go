@@ -41,9 +41,7 @@ func follow(url string, start pglogrepl.LSN) stream.Stream[marked] {
 // event that its second argument names.
 func program(ctx context.Context, e *killed.Effects, args []string) error {
 	var start pglogrepl.LSN
-	if err := e.Start(&start); err != nil {
-		return err
-	}
+	e.Start(&start)
 	var group []int
 	at := start
 	return follow(args[0], start).TakeWhile(func(m marked) bool {

@@ -16,9 +16,7 @@ func TestMain(m *testing.M) { killed.Main(m, program) }
 // program stores the id of each event.
 func program(ctx context.Context, e *killed.Effects, args []string) error {
 	at := 0
-	if err := e.Start(&at); err != nil {
-		return err
-	}
+	e.Start(&at)
 	return killed.Follow(ctx, e, 1000, websocket.Events(args[0], at, silence, proxy.Policy), func(v websocket.Event) (int, any) { return v.ID, v.ID })
 }
 
