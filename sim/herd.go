@@ -75,7 +75,7 @@ func (h Herd) Run(ctx context.Context) (*HerdResult, error) {
 		r.End = max(r.End, end)
 	}
 	p.done = total
-	p.end()
+	p.complete()
 	if late > 0 {
 		return r, &StoppedError{"Herd", ErrHorizon, last, total - int64(late), total, "retries"}
 	}

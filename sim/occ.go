@@ -87,7 +87,7 @@ func (o OCC) Run(ctx context.Context) (*OCCResult, error) {
 	if cause := r.run(o.Seed, &p, res, true); cause != nil {
 		return res, &StoppedError{"OCC", cause, r.now, int64(res.Written), int64(o.Clients), "clients"}
 	}
-	p.end()
+	p.complete()
 	return res, nil
 }
 

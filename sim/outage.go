@@ -63,7 +63,7 @@ func (o Outage) Run(ctx context.Context) (*OutageResult, error) {
 	if cause := s.run(&p); cause != nil {
 		return s.result(), &StoppedError{"Outage", cause, s.now, p.done, p.total, "clients"}
 	}
-	p.end()
+	p.complete()
 	return s.result(), nil
 }
 

@@ -76,7 +76,7 @@ func (o Overload) Run(ctx context.Context) (*OverloadResult, error) {
 		return s.result(), &StoppedError{"Overload", cause, s.now, p.done, p.total, "ms"}
 	}
 	p.done = p.total
-	p.end()
+	p.complete()
 	return s.result(), nil
 }
 

@@ -227,7 +227,7 @@ func (s *overload) failed(who int32, err error) {
 	if e, ok := end.(*retry.Error); ok && e.Cause == retry.ErrBudget { // not a lower layer's, which would be in e.Last
 		s.res.OutOfBudget++
 	}
-	above, _ := s.end(who)
+	above, _ := s.release(who)
 	if above == none {
 		s.res.GivenUp++
 		return
@@ -240,7 +240,7 @@ func (s *overload) succeeded(who int32) {
 	for {
 		c := &s.calls[who]
 		succeed(c.policy)
-		above, began := s.end(who)
+		above, began := s.release(who)
 		if above != none {
 			who = above
 			continue
@@ -262,8 +262,8 @@ func (s *overload) answered(c *call) {
 	}
 }
 
-// end frees a call.
-func (s *overload) end(who int32) (above int32, began time.Duration) {
+// release frees a call.
+func (s *overload) release(who int32) (above int32, began time.Duration) {
 	c := &s.calls[who]
 	c.turn++
 	s.free = append(s.free, who)
@@ -274,7 +274,7 @@ func (s *overload) end(who int32) (above int32, began time.Duration) {
 func (s *overload) cancel(who int32) {
 	for who != none {
 		below := s.calls[who].below
-		s.end(who)
+		s.release(who)
 		who = below
 	}
 }

@@ -53,8 +53,8 @@ func (p *pace) look() error {
 	return nil
 }
 
-// end reports the final progress, if any progress was reported before.
-func (p *pace) end() {
+// complete reports the final progress, if any progress was reported before.
+func (p *pace) complete() {
 	if p.reported {
 		p.progress(p.done, p.total)
 	}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
 )
 
 // flagCase is a flag with an unusual value, and where the result shows it.
@@ -117,23 +119,21 @@ type forms struct {
 	numbers          any
 }
 
-func formsOf(t *testing.T, args ...string) forms {
+// formsOf returns the forms of one run. Other tests see that the command writes them.
+func formsOf(t *testing.T, args ...string) (f forms) {
 	t.Helper()
-	var f forms
-	var err error
-	t.Setenv("COLUMNS", "140")
-	if f.text, _, err = inProcess(t, args...); err != nil {
-		t.Fatalf("%q: %v", args, err)
+	t.Cleanup(func() { computed = func(report.Result) {} })
+	computed = func(r report.Result) {
+		page, err := json.Marshal(r.Page())
+		if err != nil || json.Unmarshal(page, &f.numbers) != nil {
+			t.Fatalf("%q: %v\n%s", args, err, page)
+		}
+		f.text, f.page = strings.Join(r.Text(140), "\n"), string(page)
 	}
+	var err error
 	if f.json, _, err = inProcess(t, append(slices.Clone(args), "--json")...); err != nil {
 		t.Fatalf("%q: %v", args, err)
 	}
-	_, f.numbers = pageOf(t, args...)
-	page, err := json.Marshal(f.numbers)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.page = string(page)
 	return f
 }
 

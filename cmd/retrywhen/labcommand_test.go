@@ -72,7 +72,7 @@ func randomState(t *testing.T, tab lab.Tab, rng *rand.Rand) lab.State {
 
 // The commands that the page shows reproduce the page's numbers, and run in a shell.
 func TestLabCommandsReproduceThePage(t *testing.T) {
-	n := 12
+	n := 5
 	if os.Getenv("RETRYWHEN_NIGHTLY") != "" {
 		n = 100
 	}
@@ -115,7 +115,7 @@ func TestLabGoCompiles(t *testing.T) {
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	var declarations, calls, want strings.Builder
 	taken := 0
-	take := func(file string, policies []string) {
+	take := func(file string, policies []string, timeout time.Duration) {
 		t.Helper()
 		_, body, ok := strings.Cut(file, "\n)\n")
 		names := regexp.MustCompile(`(?m)^var (\w+) = retry\.New\(|^func (\w+)\(`).FindAllStringSubmatch(body, -1)
@@ -130,6 +130,7 @@ func TestLabGoCompiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			s = s.Timed(timeout)
 			if found[2] != "" {
 				own += "(7)"
 			}
@@ -145,7 +146,7 @@ func TestLabGoCompiles(t *testing.T) {
 		}
 		declarations.WriteString(body)
 	}
-	settings := 25
+	settings := 10
 	if os.Getenv("RETRYWHEN_NIGHTLY") != "" {
 		settings = 100
 	}
@@ -160,12 +161,13 @@ func TestLabGoCompiles(t *testing.T) {
 				Strategies []struct{ Text, Go string }
 			}
 			reply(t, "state", s, &state)
+			timeout := map[lab.Tab]time.Duration{lab.TabRecover: s.Patience, lab.TabOutage: s.Timeout}[tab] // of the run
 			var policies []string
 			for _, x := range state.Strategies {
 				policies = append(policies, x.Text)
-				take("\n)\n"+x.Go+"\n", []string{x.Text})
+				take("\n)\n"+x.Go+"\n", []string{x.Text}, timeout)
 			}
-			take(state.Go, policies)
+			take(state.Go, policies, timeout)
 			if tab != lab.TabChoose {
 				continue
 			}
@@ -182,7 +184,7 @@ func TestLabGoCompiles(t *testing.T) {
 			for _, x := range choice.Strategies {
 				policies = append(policies, x.Text)
 			}
-			take(choice.File, policies)
+			take(choice.File, policies, 0)
 		}
 	}
 	const head = "package main\n\nimport (\n\t\"fmt\"\n\t\"time\"\n\n\t\"github.com/retrywhen/retrywhen/backoff\"\n\t\"github.com/retrywhen/retrywhen/jitter\"\n\t\"github.com/retrywhen/retrywhen/retry\"\n)\n\n"

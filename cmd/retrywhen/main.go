@@ -52,16 +52,6 @@ func execute(ctx context.Context, c *cobra.Command) error {
 	return errors.Join(err, failed)
 }
 
-// exitCode is the exit code after an error that has been printed already.
-type exitCode int
-
-func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
-
-// diedBy is the signal by which the process ends.
-type diedBy struct{ signal os.Signal }
-
-func (d diedBy) Error() string { return "ended by signal " + d.signal.String() }
-
 func newCommand(out, errOut io.Writer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "retrywhen",

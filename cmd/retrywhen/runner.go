@@ -17,15 +17,6 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// Exit codes of run that are not the command's own.
-const (
-	codeTimeout       = 124 // as timeout(1): the last attempt took longer than --timeout
-	codeOwn           = 125 // as timeout(1): run itself failed
-	codeNotExecutable = 126 // as sh: the command was found but cannot be executed
-	codeNotFound      = 127 // as sh
-	codeSignal        = 128 // plus the signal's number, as sh
-)
-
 // runner runs one command under a policy.
 type runner struct {
 	args      []string
@@ -164,11 +155,6 @@ func (r *runner) outcome(err error) error {
 		return &failedAttempt{text: "exit code 0"}
 	}
 }
-
-// ownFailure is an error of run that is neither the command's nor wrong usage.
-type ownFailure struct{ error }
-
-func (f ownFailure) Unwrap() error { return f.error }
 
 // giveUp prints why there is no further attempt and returns the end of run: a diedBy with the signal that came, unless
 // the command handled it, else the command's exit code.

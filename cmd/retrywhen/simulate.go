@@ -122,6 +122,7 @@ func (s *simulation) run(c *cobra.Command, args []string, in report.Input, compu
 	if err := cmp.Or(err, r.Incomplete()); err != nil {
 		fmt.Fprintf(c.ErrOrStderr(), "retrywhen: %s: %v; the result so far follows\n", c.Name(), err)
 	}
+	computed(r)
 	if err := s.write(c, s.tab, r); err != nil {
 		return err
 	}
@@ -180,8 +181,8 @@ func flagOf(c *cobra.Command, field string) string {
 	return "--" + flag + part
 }
 
-// computing is called when a simulation can be interrupted. Tests wait for it.
-var computing = func() {}
+// computing is called when a simulation can be interrupted, and computed with its result. They are for tests.
+var computing, computed = func() {}, func(report.Result) {}
 
 // progress draws a progress bar on a terminal, and nothing elsewhere.
 type progress struct {

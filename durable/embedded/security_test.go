@@ -110,6 +110,7 @@ func TestAServerWithoutCredentialsCannotJoin(t *testing.T) {
 // The configuration in docs/durable.md can be read, and protects clients and routes.
 func TestTheDocumentedConfiguration(t *testing.T) {
 	t.Parallel()
+	_ = os.Getenv("RETRYWHEN_DOCUMENTS") // so that the test is not cached when a document changes: .ci/run
 	text, err := os.ReadFile("../../docs/durable.md")
 	if err != nil {
 		t.Fatal(err)

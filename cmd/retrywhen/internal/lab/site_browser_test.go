@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -26,6 +27,11 @@ const (
 // The site needs only a file server, and none after it is loaded: its worker computes the same numbers as the Go
 // program.
 func browserSite(t *testing.T, ctx context.Context, _ string) {
+	for _, name := range []string{"site/main.go", "wasm/main.go"} { // so that the test is not cached when they change
+		if _, err := os.Stat(name); err != nil {
+			t.Fatal(err)
+		}
+	}
 	folder := filepath.Join(t.TempDir(), "site")
 	if out, err := exec.CommandContext(t.Context(), "go", "run", "./site", folder).CombinedOutput(); err != nil {
 		t.Fatalf("go run ./site: %v\n%s", err, out)

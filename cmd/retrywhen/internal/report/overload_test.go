@@ -179,7 +179,7 @@ func TestOverloadInterrupted(t *testing.T) {
 		t.Errorf("the sentence is %q", s)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	o.Progress, o.Horizon, o.Runs = atEnd(cancel), time.Hour, 1
+	o.Progress, o.Runs = atEnd(cancel), 8
 	if r, err = o.Run(ctx); !errors.Is(err, context.Canceled) || r.Strategies[0].Runs == nil || r.Strategies[2].Runs != nil {
 		t.Errorf("%+v, %v: want the first strategy alone, and the end of the context", r, err)
 	}
