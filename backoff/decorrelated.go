@@ -30,8 +30,8 @@ func Decorrelated(base time.Duration) Backoff {
 
 // after implements After.
 func (b *Backoff) after(n int, prev time.Duration, u float64) time.Duration {
-	if b.place != drawn {
-		u = newDraws(b.placed(0)).at(n)
+	if b.source != drawn {
+		u = newDraws(b.ownDraw(0)).at(n)
 	}
 	return b.step(prev, u)
 }

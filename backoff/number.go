@@ -42,14 +42,6 @@ func times(d time.Duration, k uint64) time.Duration {
 	return time.Duration(lo)
 }
 
-// square is k², at most the largest int64.
-func square(k uint64) uint64 {
-	if k > 3037000499 { // the square root of 2^63, rounded down
-		return math.MaxInt64
-	}
-	return k * k
-}
-
 // power is x^k in whole numbers, at most the largest int64.
 func power(x, k uint64) uint64 {
 	p := uint64(1)

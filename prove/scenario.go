@@ -2,6 +2,7 @@ package prove
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/judge"
@@ -50,42 +51,29 @@ func (u *undisturbed) scenarios(way Way) (all []scenario) {
 	name := func(p place) string {
 		return fmt.Sprintf("chunk %d of %d (connection %d, byte %d)", p.number, u.chunks, p.conn+1, p.at)
 	}
-	each := func(group string, b breaking) {
-		for _, p := range u.places {
-			b.conn, b.at = p.conn, p.at
-			add(p, group, "before "+name(p), b)
-		}
-		if b.fate == silent || u.ends {
-			return
-		}
-		b.conn = lastConnection
-		add(u.places[len(u.places)-1], group, "after the last value", b)
-	}
-	middle := u.places[len(u.places)/2]
+	last := u.places[len(u.places)-1]
 	switch way {
-	case Cut:
-		each("cut", breaking{fate: gone})
-	case End:
-		each("end", breaking{fate: over})
-	case Silence:
-		each("silence", breaking{fate: silent})
-	case Amid:
+	case Cut, End, Silence:
+		f := map[Way]fate{Cut: gone, End: over, Silence: silent}[way]
 		for _, p := range u.places {
-			if p.half == 0 {
-				continue
-			}
-			for _, b := range []breaking{{fate: over}, {fate: gone}} {
-				b.conn, b.at, b.amid = p.conn, p.at+int64(p.half), true
-				add(p, map[fate]string{over: "amid (FIN)", gone: "amid (RST)"}[b.fate], "in "+name(p), b)
-			}
+			add(p, string(way), "before "+name(p), breaking{fate: f, conn: p.conn, at: p.at})
+		}
+		if f != silent && !u.ends {
+			add(last, string(way), "after the last value", breaking{fate: f, conn: lastConnection})
+		}
+	case Amid:
+		halved := slices.DeleteFunc(slices.Clone(u.places), func(p place) bool { return p.half == 0 })
+		for _, p := range halved {
+			at := p.at + int64(p.half)
+			add(p, "amid (FIN)", "in "+name(p), breaking{fate: over, conn: p.conn, at: at, amid: true})
+			add(p, "amid (RST)", "in "+name(p), breaking{fate: gone, conn: p.conn, at: at, amid: true})
 		}
 	case Refuse:
-		for i, p := range []place{u.places[0], middle, u.places[len(u.places)-1]} {
-			if i == 0 || p.number != u.places[0].number && (i == 1 || p.number != middle.number) {
-				add(p, "refuse", "for "+refusal.String()+" from "+name(p), breaking{fate: gone, conn: p.conn, at: p.at, refuse: refusal})
-			}
+		for _, p := range spread(u.places, 3) {
+			add(p, "refuse", "for "+refusal.String()+" from "+name(p), breaking{fate: gone, conn: p.conn, at: p.at, refuse: refusal})
 		}
 	case Twice:
+		middle := u.places[len(u.places)/2]
 		for _, f := range []fate{gone, over, silent} {
 			for i, at := range u.early {
 				add(middle, "twice "+map[fate]string{gone: "(cut)", over: "(end)", silent: "(silence)"}[f],

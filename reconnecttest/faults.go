@@ -220,7 +220,7 @@ func (c *check) returning(o *outcome) []judge.Fault {
 		return []judge.Fault{fault(prove.Second, "is the position a variable outside of the stream? It belongs to one run, and moves when the consumer has taken the value",
 			"a second run of the stream lost %s", show(lost))}
 	}
-	if repeated := o.second.Repeated(); len(repeated) > 0 && !c.AtLeastOnce {
+	if repeated := o.second.Wrong().Repeated; len(repeated) > 0 && !c.AtLeastOnce {
 		return []judge.Fault{fault(prove.Second, "do runs share state?", "a second run of the stream repeated %s", show(repeated))}
 	}
 	return nil

@@ -146,29 +146,8 @@ func (c *check) playGroup(t *testing.T, reporter testing.TB, g group) {
 			c.whole = false
 			continue
 		}
-		play := func(t *testing.T) {
-			sc.alone = alone
-			faults, o := g.play(t, sc)
-			if o.stuck != nil {
-				wrong := c.stuck(o)
-				faults, over = append(faults, wrong), true
-				if Kind(wrong.Kind) == prove.Unjudged || o.spins {
-					c.unjudged++
-				}
-				if o.spins { // each costs half a minute
-					c.spun++
-				}
-			}
-			if o.missed() {
-				c.report.NotPlayed++
-			} else {
-				c.report.Scenarios++
-			}
-			found.Add(sc.where, o.timeline, faults...)
-			if alone {
-				t.Logf("%s:\n%s", sc.where, strings.Join(o.timeline, "\n"))
-			}
-		}
+		sc.alone = alone
+		play := func(t *testing.T) { over = c.playOne(t, g, sc, &found) }
 		if alone {
 			t.Run(sc.name, play)
 		} else {
@@ -176,6 +155,31 @@ func (c *check) playGroup(t *testing.T, reporter testing.TB, g group) {
 		}
 	}
 	c.tell(reporter, g.name, &found)
+}
+
+// playOne plays a scenario, and reports whether it could not be judged.
+func (c *check) playOne(t *testing.T, g group, sc scenario, found *judge.Group) (unjudged bool) {
+	faults, o := g.play(t, sc)
+	if o.stuck != nil {
+		wrong := c.stuck(o)
+		faults = append(faults, wrong)
+		if Kind(wrong.Kind) == prove.Unjudged || o.spins {
+			c.unjudged++
+		}
+		if o.spins { // each costs half a minute
+			c.spun++
+		}
+	}
+	if o.missed() {
+		c.report.NotPlayed++
+	} else {
+		c.report.Scenarios++
+	}
+	found.Add(sc.where, o.timeline, faults...)
+	if sc.alone {
+		t.Logf("%s:\n%s", sc.where, strings.Join(o.timeline, "\n"))
+	}
+	return o.stuck != nil
 }
 
 // selects reports whether a pattern of -run is for subtests of the test with this name.

@@ -69,7 +69,7 @@ func TestOptions_Panic(t *testing.T) {
 	check.Panics(t, "reconnecttest: Known: why is empty", func() { reconnecttest.Known(prove.Lost, "cut", "") })
 	check.Panics(t, "reconnecttest: Check: newRun is nil", func() { reconnecttest.Check[int](t, nil) })
 	check.Panics(t, "reconnecttest: CheckResume: opts[0] is nil", func() { reconnecttest.CheckResume(t, numbers(3), faultless, nil) })
-	if text := fmt.Sprint(check.Recovered(func() { reconnecttest.Known(prove.Past, "", "why") })); !strings.HasPrefix(text, `reconnecttest: Known: kind is "past-the-proxy", want one of "lost", `) {
+	if text := fmt.Sprint(check.Recovered(func() { reconnecttest.Known(prove.Past, "", "why") })); !strings.HasPrefix(text, `reconnecttest: Known: kind is "past-the-proxy", want one of ["lost" `) {
 		t.Errorf("got %s", text)
 	}
 }

@@ -280,4 +280,5 @@ var subjects = []subject{
 	postgresSubject,
 	consulSubject,
 	ethereumSubject,
+	informerSubject,
 }
