@@ -20,8 +20,9 @@
 //
 // Attempts are made at least once: an attempt runs again if its process, its connection or the server died before the
 // outcome was stored. Handlers must therefore be idempotent. Job.ID is the same in all attempts of a job and serves as
-// the idempotency key. A job is done or dead, never both, however often attempts are repeated and however late a worker
-// comes back. A job that was put with an id is one job for as long as the id is known.
+// the idempotency key. A job is done or dead, not both, however often attempts are repeated and however late a worker
+// comes back, apart from the gaps in docs/durable-protocol.md. A job that was put with an id is one job for as long as
+// the id is known.
 //
 // No retry starts before its delay is over, by the clock of the server. It may start later: while all workers are
 // busy, while none is running, and by up to about a quarter of a second when the server keeps the wait.

@@ -121,6 +121,17 @@ func TestCheck_RightClients(t *testing.T) {
 				})
 			}
 		},
+		"wrong once": func(p *prove.Target) { // only what a scenario shows twice is a finding
+			disturbed := measured(p)
+			var was atomic.Bool
+			p.Client = func(ctx context.Context, r prove.Run, got func(string)) error {
+				return client{}.run(ctx, r, func(v string) {
+					if got(v); disturbed() && v == "event 2" && was.CompareAndSwap(false, true) {
+						got(v)
+					}
+				})
+			}
+		},
 		"gives up, allowed":     func(p *prove.Target) { p.Client, p.GivesUp = client{fails: true}.run, true },
 		"skips, allowed":        func(p *prove.Target) { p.Client, p.Latest, p.AtLeastOnce = client{lastOnly: true}.run, true, true },
 		"it polls":              func(p *prove.Target) { p.Client = client{polls: true}.run },

@@ -6,8 +6,8 @@
 // is compared with what it delivers undisturbed. A [Kind] of fault is a [Finding] only if the scenario shows it twice. If
 // fewer than half of the breaks took place, Check returns an error.
 //
-// A client in Go that dials with a function of its own is checked more closely, and in milliseconds, by
-// reconnecttest.Check, and a stream by reconnecttest.CheckResume, both in virtual time. These kinds can be found:
+// A client in Go that dials with a function of its own is checked more closely by reconnecttest.Check, and a stream by
+// reconnecttest.CheckResume, both in virtual time. These kinds can be found:
 //
 //	kind                                             Check  CheckResume  prove
 //	lost, repeated, foreign, order                   yes    yes          yes

@@ -1,5 +1,5 @@
 // Package sim simulates what many clients with one backoff do to their server. Time is simulated: the same seed gives
-// the same result, there is no clock, and an hour takes milliseconds. [Comparison], [Sweep], [Boundary], [Choose] and
+// the same result. [Comparison], [Sweep], [Boundary], [Choose] and
 // [OCC.Sample] compute many runs. They use all cores, and their results do not depend on the number of cores.
 //
 // # Models
@@ -44,7 +44,7 @@
 // # JSON
 //
 // Models and results can be encoded and decoded by encoding/json. A time.Duration is then a whole number of
-// nanoseconds, a Backoff its text. No result holds a NaN or an infinity. Figures are the same for the same version of
+// nanoseconds, a Backoff its text. Figures are the same for the same version of
 // Go on the same kind of processor; elsewhere the last digits of a float64 may differ.
 //
 // # Sources

@@ -1,5 +1,5 @@
-// Package streamtest tests streams, retries and other code that waits, on virtual time: exact, without flakes, and in
-// milliseconds of real time.
+// Package streamtest tests streams, retries and other code that waits, on virtual time: times are exact, and no test
+// waits.
 //
 //	func TestReconnect(t *testing.T) {
 //		streamtest.Run(t, func(s *streamtest.Session) {

@@ -69,7 +69,8 @@ Exit codes:
     0  nothing was found
     1  something was found, or a --known was not
     2  wrong usage
-  125  nothing was found, and fewer than half of the breaks took place
+  125  nothing could be judged: the undisturbed runs differ or deliver nothing,
+       or fewer than half of the breaks took place
 128+n  ended by signal n; what is known is printed`,
 		Example: `  retrywhen prove --server localhost:6379 --event 'redis-cli xadd {run} "*" n {n}' -- python3 client.py {port} {run}
   retrywhen prove --server db:5432 --ways cut,silence --json -- ./worker --dsn 'postgres://app@{addr}/shop'`,

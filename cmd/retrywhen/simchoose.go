@@ -18,9 +18,8 @@ func newSimChoose() *cobra.Command {
 		Long: `Choose recommends two policies, as text and in Go. Request is for calls for which
 a person waits: it has a limit, an attempt timeout and a budget, the largest with
 which a server recovers from a stall in all runs. Job is for jobs and
-connections, which must be done at last: the backoff alone. The figures are
-those of the policies as they are printed, in outages of several lengths and in a
-stall.
+connections, which never give up: the backoff alone. The figures are those of the
+policies as they are printed, in outages of several lengths and in a stall.
 
 Of the backoffs that meet the targets --served and --wait it takes the one that
 serves all clients soonest, or one with fewer refusals that is at most a tenth
