@@ -1,11 +1,6 @@
 package stream
 
-import (
-	"time"
-
-	"github.com/retrywhen/retrywhen/internal/ending"
-	"github.com/retrywhen/retrywhen/internal/handoff"
-)
+import "time"
 
 // Debounce yields a value when no other has followed it for d. A value that waits when the source ends or fails is
 // delivered before the end or the error, so none is lost; RxJS and RxJava drop it at an error. When ctx ends, it is
@@ -22,43 +17,5 @@ func (s Stream[T]) Debounce(d time.Duration) Stream[T] {
 	if d == 0 {
 		return s
 	}
-	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {
-		timer := newTimer(scope.Context())
-		defer timer.Stop()
-		in := handoff.NewReceiver[T](scope)
-		in.Start(s)
-		var last T
-		waits := false
-		for !out.Stopped() {
-			if err := scope.Err(); err != nil {
-				return err
-			}
-			if event, ok := in.Take(); ok {
-				over, failed := event.Ended()
-				if over && waits && scope.Err() == nil {
-					out.Deliver(last)
-				}
-				if over {
-					return failed
-				}
-				last, waits = event.Value, true
-				timer.Set(d)
-				event.From.Request()
-				continue
-			}
-			select {
-			case <-in.C():
-			case <-timer.C():
-				timer.Stop()
-				v := last
-				var zero T
-				last, waits = zero, false
-				if scope.Err() == nil {
-					out.Deliver(v)
-				}
-			case <-scope.Context().Done():
-			}
-		}
-		return nil
-	})
+	return s.latest(d, false)
 }

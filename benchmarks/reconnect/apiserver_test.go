@@ -13,13 +13,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	utilnet "k8s.io/apimachinery/pkg/util/net"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
 	"github.com/retrywhen/retrywhen/prove"
@@ -35,6 +29,16 @@ type apiServer struct {
 }
 
 const keptVersions = 4
+
+func newAPIServer() *apiServer {
+	return &apiServer{objects: map[string]int{}, changed: make(chan struct{})}
+}
+
+func (s *apiServer) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /api/v1/namespaces/{namespace}/configmaps", s)
+	return mux
+}
 
 func (s *apiServer) add(_ context.Context, r prove.Run, _ int) error {
 	s.mu.Lock()
@@ -113,12 +117,9 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func startKubernetes(t *testing.T) prove.Target {
 	t.Setenv("HTTP2_READ_IDLE_TIMEOUT_SECONDS", "5")
 	t.Setenv("HTTP2_PING_TIMEOUT_SECONDS", "3")
-	klog.LogToStderr(false)
-	klog.SetOutput(io.Discard)
-	api := &apiServer{objects: map[string]int{}, changed: make(chan struct{})}
-	mux := http.NewServeMux()
-	mux.Handle("GET /api/v1/namespaces/{namespace}/configmaps", api)
-	server := httptest.NewUnstartedServer(mux)
+	klog.SetLogger(klog.Logger{}) // that logs nothing
+	api := newAPIServer()
+	server := httptest.NewUnstartedServer(api.handler())
 	server.EnableHTTP2, server.Config.ErrorLog = true, log.New(io.Discard, "", 0)
 	server.StartTLS()
 	t.Cleanup(server.Close)
@@ -127,25 +128,7 @@ func startKubernetes(t *testing.T) prove.Target {
 		AnyOrder: true,
 		Event:    api.add,
 		Client: func(ctx context.Context, r prove.Run, got func(string)) error {
-			config := &rest.Config{Host: "https://" + r.Addr, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
-			client, err := rest.HTTPClientFor(config)
-			if err != nil {
-				return err
-			}
-			defer utilnet.CloseIdleConnectionsFor(client.Transport)
-			resources, err := dynamic.NewForConfigAndClient(config, client)
-			if err != nil {
-				return err
-			}
-			informer := dynamicinformer.NewFilteredDynamicSharedInformerFactory(resources, 0, r.Name, nil).
-				ForResource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Informer()
-			if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-				AddFunc: func(added any) { got(added.(*unstructured.Unstructured).GetName()) },
-			}); err != nil {
-				return err
-			}
-			informer.RunWithContext(ctx)
-			return nil
+			return runInformer(ctx, &rest.Config{Host: "https://" + r.Addr}, r.Name, got)
 		},
 	}
 }

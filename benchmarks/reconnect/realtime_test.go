@@ -123,7 +123,8 @@ func TestRealTime(t *testing.T) {
 
 const preambleInRealTime = `
 Written by ` + "`make reconnect`" + ` too: reconnecttest.CheckTCP, with a server behind the proxy, a real one where the text does
-not say otherwise. Each finding has been verified by reading the client's code, at the place that the link shows.
+not say otherwise. Each finding has been verified by reading the client's code, at the place that the link shows, and by a
+test without the check, in findings_realtime_test.go.
 `
 
 // free returns a free address.

@@ -279,4 +279,6 @@ var subjects = []subject{
 	slackSubject,
 	postgresSubject,
 	consulSubject,
+	ethereumSubject,
+	informerSubject,
 }

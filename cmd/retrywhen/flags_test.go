@@ -138,7 +138,7 @@ func formsOf(t *testing.T, args ...string) forms {
 }
 
 // derived are the page's figures that the JSON has in two numbers.
-var derived = []string{"success", "wasted work"}
+var derived = []string{"succeeded", "wasted"}
 
 // compare compares the page's figures with the text and the JSON.
 func (f forms) compare(t *testing.T, flag string) {

@@ -2,8 +2,8 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
@@ -15,15 +15,10 @@ import (
 func calls(p sim.SweepPoint) float64     { return p.Calls.Mean }
 func totalTime(p sim.SweepPoint) float64 { return p.End.Mean.Seconds() }
 
-// Text returns the figures as tables, and charts of them against the number of clients.
+// Text returns the figures as tables.
 func (o *ContentionResult) Text(width int) []string {
 	width = min(width, maxWidth)
-	points, complete := 0, true
-	for _, x := range o.Strategies {
-		points += len(x.Points)
-		complete = complete && len(x.Points) == len(o.Clients)
-	}
-	if points == 0 {
+	if !slices.ContainsFunc(o.Strategies, func(x ContentionStrategyResult) bool { return len(x.Points) > 0 }) {
 		return []string{"no points: the run stopped before one was computed"}
 	}
 	lines := []string{"Write calls, mean / p99 of " + count(o.Runs, "run", "runs")}
@@ -32,12 +27,6 @@ func (o *ContentionResult) Text(width int) []string {
 	})...)
 	lines = append(lines, "", "Time until all have written, mean / p99")
 	lines = append(lines, o.table(width, func(p sim.SweepPoint) string { return axis.Time(p.End.Mean) + " / " + axis.Time(p.End.P99) })...)
-	if complete && len(o.Clients) > 1 {
-		lines = append(lines, "", "Write calls against clients")
-		lines = append(lines, o.lines(width, calls, axis.Number)...)
-		lines = append(lines, "", "Time against clients")
-		lines = append(lines, o.lines(width, totalTime, func(x float64) string { return axis.Time(time.Duration(x * float64(time.Second))) })...)
-	}
 	return lines
 }
 
@@ -58,25 +47,6 @@ func (o *ContentionResult) table(width int, cell func(sim.SweepPoint) string) []
 		}
 	}
 	return console.Fit(width, header, rows, 0)
-}
-
-// lines returns a chart with a line of letters for each strategy.
-func (o *ContentionResult) lines(width int, value func(sim.SweepPoint) float64, label func(float64) string) []string {
-	const height = 10
-	var legend []string
-	all := make([][]float64, len(o.Strategies))
-	for i, x := range o.Strategies {
-		for _, p := range x.Points {
-			all[i] = append(all[i], value(p))
-		}
-		legend = append(legend, fmt.Sprintf("  %c %s", 'a'+i, x.Name))
-	}
-	first, last := strconv.Itoa(o.Clients[0]), strconv.Itoa(o.Clients[len(o.Clients)-1])
-	lines := console.Lines(all, label, chartWidth(width), height)
-	columns := console.Width(lines)
-	from := strings.IndexRune(lines[0], '┤')
-	under := fmt.Sprintf("%*s%*s", len([]rune(lines[0][:from]))+1+len(first), first, max(columns-len([]rune(lines[0][:from]))-1-len(first), 0), last)
-	return append(append(lines, under), console.Wrap(width, legend...)...)
 }
 
 // message returns the time of a message as a text.

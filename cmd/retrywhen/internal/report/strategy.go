@@ -84,13 +84,23 @@ var words = map[string]struct {
 	want string
 }{
 	"place": {
-		func(s *Strategy, value string) bool {
-			return value != "" && s.Placement.UnmarshalText([]byte(value)) == nil
+		func(s *Strategy, value string) (ok bool) {
+			s.Placement, ok = ParsePlacement(value)
+			return ok
 		},
 		"place=one-process, place=by-key or place=by-ordinal",
 	},
 	"layers":    {func(s *Strategy, value string) bool { return whole(&s.Layers, value, 10) }, "layers=1 to layers=10"},
 	"processes": {func(s *Strategy, value string) bool { return whole(&s.Processes, value, mostProcesses) }, fmt.Sprintf("processes=1 to processes=%d", mostProcesses)},
+}
+
+// ParsePlacement parses one-process, by-key or by-ordinal.
+func ParsePlacement(text string) (p sim.Placement, ok bool) {
+	if text == "one-process" {
+		return sim.OneProcess, true
+	}
+	p = sim.Placement(text)
+	return p, p == sim.ByKey || p == sim.ByOrdinal
 }
 
 const mostProcesses = 10_000
@@ -157,7 +167,7 @@ func continues(texts []string, i int) bool {
 func (s Strategy) text() string {
 	text := s.Policy.String()
 	if s.Placement != sim.OneProcess {
-		text += " place=" + s.Placement.String()
+		text += " place=" + string(s.Placement)
 	}
 	if s.Layers > 1 {
 		text += " layers=" + strconv.Itoa(s.Layers)

@@ -1,6 +1,6 @@
 // Site writes the lab as a folder for a file server, with the pictures of the docs:
 //
-//	go run ./lab/site ../../dist/site
+//	go run ./internal/lab/site ../../dist/site
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/retrywhen/retrywhen/cmd/retrywhen/lab"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/lab"
 )
 
 func main() {
@@ -69,7 +69,7 @@ func write(ctx context.Context, folder string) error {
 // module builds the worker's program, compressed, because not every server compresses it.
 func module(ctx context.Context, name string) (err error) {
 	built := strings.TrimSuffix(name, ".gz")
-	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", built, "github.com/retrywhen/retrywhen/cmd/retrywhen/lab/wasm")
+	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", built, "github.com/retrywhen/retrywhen/cmd/retrywhen/internal/lab/wasm")
 	c.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm")
 	c.Stderr = os.Stderr
 	if err := c.Run(); err != nil {

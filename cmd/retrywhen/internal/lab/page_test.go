@@ -113,7 +113,7 @@ func TestBundleIsBuiltFromItsSource(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(got, want) {
-			t.Errorf("assets/%s is not built from src: npm ci && npm run build in cmd/retrywhen/lab", name)
+			t.Errorf("assets/%s is not built from src: npm ci && npm run build in cmd/retrywhen/internal/lab", name)
 		}
 	}
 }

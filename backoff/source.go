@@ -1,19 +1,21 @@
 package backoff
 
-// place is the source of u.
-type place uint8
+import "github.com/retrywhen/retrywhen/internal/golden"
+
+// source is where u comes from.
+type source uint8
 
 const (
-	drawn   place = iota // each delay draws it, or the caller passes it
-	keyed                // Keyed
-	ordinal              // Ordinal
+	drawn   source = iota // each delay draws it, or the caller passes it
+	keyed                 // Keyed
+	ordinal               // Ordinal
 )
 
 // Keyed returns a Backoff whose u is a hash of key, the same for every n. At, After and Dictated ignore their argument
 // u, so the delays of one key never change. The delays of many keys spread like random draws, even for keys such as 1,
 // 2, 3. If the members of a fleet are numbered, Ordinal spreads them better. Keyed replaces Ordinal.
 func (b Backoff) Keyed(key uint64) Backoff {
-	b.place, b.key = keyed, key
+	b.source, b.key = keyed, key
 	return b
 }
 
@@ -25,17 +27,17 @@ func (b Backoff) Keyed(key uint64) Backoff {
 // With Tiled, members that fail together retry at an even load, like the operations of one process; Keyed would place
 // them at random. Ordinal(0) has u = ½, because under jitter.Full u = 0 would never wait.
 func (b Backoff) Ordinal(i uint64) Backoff {
-	b.place, b.key = ordinal, i
+	b.source, b.key = ordinal, i
 	return b
 }
 
-// placed returns the u of Keyed or Ordinal, or else its argument u.
-func (b *Backoff) placed(u float64) float64 {
-	switch b.place {
+// ownDraw returns the u of Keyed or Ordinal, or else its argument u.
+func (b *Backoff) ownDraw(u float64) float64 {
+	switch b.source {
 	case keyed:
-		return unit(mix(b.key + golden))
+		return golden.Unit(mix(b.key + golden.Step))
 	case ordinal:
-		return unit(1<<63 + b.key*golden)
+		return golden.Unit(1<<63 + b.key*golden.Step)
 	}
 	return u
 }
