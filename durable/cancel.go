@@ -93,35 +93,3 @@ func (r request) withdraw(ctx context.Context, id string, m *jetstream.RawStream
 	}
 	return fmt.Errorf("durable: %s: it is cancelled, but a worker that has not responded may still begin an attempt: %w", r.what, err)
 }
-
-// cancelSubject is the subject on which Cancel asks the workers for a job.
-func (c *Config) cancelSubject() string { return "retrywhen." + c.Name + ".cancel" }
-
-// cancelled is called with the id of a job that was cancelled. It responds when no attempt at the job begins here.
-func (k *keeper) cancelled(m *nats.Msg) {
-	for _, d := range k.h.leases.find(func(d *delivery) bool { return d.id == string(m.Data) }) {
-		if k.h.look(k.h.ctx, d) == nil {
-			m.Respond(nil)
-		}
-	}
-}
-
-// lookAtAttempts looks whether the jobs of running attempts were cancelled, in case that nobody has asked.
-func (k *keeper) lookAtAttempts() {
-	ctx, cancel := context.WithTimeout(k.h.ctx, k.h.lease()/4)
-	defer cancel()
-	for _, d := range k.h.leases.find(func(d *delivery) bool { return d.stop != nil }) {
-		if k.h.look(ctx, d) != nil {
-			return
-		}
-	}
-}
-
-// look withdraws a delivery if its job was cancelled.
-func (h *holder) look(ctx context.Context, d *delivery) error {
-	m, err := h.lastOf(ctx, d.id)
-	if err == nil && (m == nil || h.config.stateOf(m) == StateDone) {
-		h.leases.withdraw(d)
-	}
-	return err
-}

@@ -155,28 +155,6 @@ func readErrorText(quoted string) string {
 	return quoted
 }
 
-// claimTTL is the time to live of a mark of an attempt that has begun. Attempts may take longer: see advance.
-const claimTTL = 24 * time.Hour
-
-// mark returns a mark with the job's state, but without its data and the headers of PutHeader.
-func (c *Config) mark(d *delivery, begun uint64) *nats.Msg {
-	s := d.state
-	s.user = nil
-	m := &nats.Msg{Subject: c.subject(d.id, mark), Header: s.header()}
-	m.Header[headerBegun] = []string{strconv.FormatUint(begun, 10)}
-	m.Header[headerDelivery] = []string{strconv.FormatUint(d.deliveries, 10)}
-	expires(m, c.markTTL(d))
-	return m
-}
-
-// markTTL returns how long a mark of the job is kept.
-func (c *Config) markTTL(d *delivery) time.Duration {
-	if len(d.state.position) > 0 {
-		return max(positionTTL, c.Remember)
-	}
-	return max(claimTTL, c.Remember)
-}
-
 // doneMark returns the mark of a job that was put at the given time and has ended.
 func (c *Config) doneMark(id string, put time.Time) *nats.Msg {
 	m := &nats.Msg{Subject: c.subject(id, mark), Header: nats.Header{headerDone: {"1"}}}

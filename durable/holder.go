@@ -3,6 +3,7 @@ package durable
 import (
 	"context"
 	"errors"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -19,6 +20,10 @@ type holder struct {
 	gaps   gaps
 	acks   acks
 	counts counts
+}
+
+type counts struct {
+	put, duplicates, attempts, done, retried, died, handedBack atomic.Int64
 }
 
 func (h *holder) isSuspect(d *delivery, now time.Time) bool {
@@ -123,6 +128,37 @@ func (a *acks) send(ctx context.Context, m jetstream.Msg) error {
 	err := m.DoubleAck(ctx)
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, context.Canceled) {
 		return nil // it was sent
+	}
+	return err
+}
+
+// claimTTL is the time to live of a mark of an attempt that has begun. Attempts may take longer: see advance.
+const claimTTL = 24 * time.Hour
+
+// mark returns a mark with the job's state, but without its data and the headers of PutHeader.
+func (c *Config) mark(d *delivery, begun uint64) *nats.Msg {
+	s := d.state
+	s.user = nil
+	m := &nats.Msg{Subject: c.subject(d.id, mark), Header: s.header()}
+	m.Header[headerBegun] = []string{strconv.FormatUint(begun, 10)}
+	m.Header[headerDelivery] = []string{strconv.FormatUint(d.deliveries, 10)}
+	expires(m, c.markTTL(d))
+	return m
+}
+
+// markTTL returns how long a mark of the job is kept.
+func (c *Config) markTTL(d *delivery) time.Duration {
+	if len(d.state.position) > 0 {
+		return max(positionTTL, c.Remember)
+	}
+	return max(claimTTL, c.Remember)
+}
+
+// look withdraws a delivery if its job was cancelled.
+func (h *holder) look(ctx context.Context, d *delivery) error {
+	m, err := h.lastOf(ctx, d.id)
+	if err == nil && (m == nil || h.config.stateOf(m) == StateDone) {
+		h.leases.withdraw(d)
 	}
 	return err
 }

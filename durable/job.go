@@ -2,7 +2,6 @@ package durable
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -140,16 +139,3 @@ func (j *Job) abandon() {
 		j.a.abandon(j.d)
 	}
 }
-
-// Snooze returns an error that postpones a job when its handler returns it: the job is attempted again after d. The
-// policy is not consulted, and the attempt does not count. Snooze panics when d is negative.
-func Snooze(d time.Duration) error {
-	if d < 0 {
-		panic(fmt.Sprintf("durable: Snooze: d is %v, want at least 0", d))
-	}
-	return &snooze{d}
-}
-
-type snooze struct{ d time.Duration }
-
-func (s *snooze) Error() string { return fmt.Sprintf("durable: snooze for %v", s.d) }

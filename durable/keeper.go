@@ -152,3 +152,23 @@ func (k *keeper) compareClocks(sent, came, server time.Time) {
 			"ahead", -skew)
 	}
 }
+
+// cancelled is called with the id of a job that was cancelled. It responds when no attempt at the job begins here.
+func (k *keeper) cancelled(m *nats.Msg) {
+	for _, d := range k.h.leases.find(func(d *delivery) bool { return d.id == string(m.Data) }) {
+		if k.h.look(k.h.ctx, d) == nil {
+			m.Respond(nil)
+		}
+	}
+}
+
+// lookAtAttempts looks whether the jobs of running attempts were cancelled, in case that nobody has asked.
+func (k *keeper) lookAtAttempts() {
+	ctx, cancel := context.WithTimeout(k.h.ctx, k.h.lease()/4)
+	defer cancel()
+	for _, d := range k.h.leases.find(func(d *delivery) bool { return d.stop != nil }) {
+		if k.h.look(ctx, d) != nil {
+			return
+		}
+	}
+}

@@ -4,23 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/retrywhen/retrywhen/retry"
 )
-
-// kind holds the policy and the handler of one kind of jobs.
-type kind struct {
-	policy  retry.Policy
-	handler func(context.Context, *Job) error
-}
-
-// kinds holds the kinds that have a handler.
-type kinds struct {
-	all     sync.Map // from string to kind
-	strange sync.Map // kinds without a handler, from string to the time.Time at which that was logged
-}
 
 // Handle sets the handler that Work calls for jobs of a kind (PutKind), and the policy that decides about their
 // failures. The zero Policy means the queue's policy. Every process that works must call Handle for every kind, before
@@ -48,17 +35,4 @@ func (a *attempts) unknownKind(ctx context.Context, d *delivery) {
 		a.config.Logger.Error("a job's kind has no handler here, such jobs are handed back", "id", d.id, "kind", d.state.kind)
 	}
 	a.handBack(ctx, d, min(time.Duration(d.deliveries), 3)*100*time.Millisecond)
-}
-
-// kindOf returns the policy and the handler for jobs of a kind. otherwise is the handler of a kind without one.
-func (o *outcomes) kindOf(name string, otherwise func(context.Context, *Job) error) kind {
-	if k, ok := o.kinds.all.Load(name); ok {
-		return k.(kind)
-	}
-	return kind{o.config.Policy, otherwise}
-}
-
-func (k *kinds) any() (some bool) {
-	k.all.Range(func(any, any) bool { some = true; return false })
-	return some
 }

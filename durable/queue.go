@@ -1,14 +1,10 @@
 package durable
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // Queue is a durable queue of jobs. It is safe for concurrent use. Any number of Queues with the same name, in any
@@ -28,123 +24,4 @@ func newQueue(c Config, nc *nats.Conn) *Queue {
 	q.close = sync.OnceValue(q.shutDown)
 	q.turns.init()
 	return q
-}
-
-// Open opens the queue on a connection, and creates its stream and consumers if they do not exist. The connection
-// belongs to the caller, who chooses its address, TLS, credentials and handlers in nats.Connect, and who must keep it
-// open for as long as the queue is open. With nats.MaxReconnects(-1) it survives any outage. The server must have
-// version 2.15.0 or later.
-//
-// ctx bounds Open, not the queue. If ctx has no deadline, Open gives up after 15 s. Errors match ErrUnreachable,
-// ErrRefused, ErrOtherConfig, ErrFull or ErrClosed, and their texts include what to do. Open panics when nc is nil.
-func Open(ctx context.Context, nc *nats.Conn, c Config) (*Queue, error) {
-	if nc == nil {
-		panic("durable: Open: nc is nil")
-	}
-	c, err := c.withDefaults()
-	if err != nil {
-		return nil, err
-	}
-	q := newQueue(c, nc)
-	before := nc.LastError()
-	if err := q.open(ctx); err != nil {
-		if denied := q.denied(before); denied != nil && errors.Is(err, ErrUnreachable) {
-			err = explain("open", denied)
-		}
-		return nil, err
-	}
-	q.ctx, q.cancel = context.WithCancelCause(context.Background())
-	q.leaseTime.Store(int64(q.config.Lease))
-	q.gaps.tick(time.Now(), q.lease())
-	q.gaps.responded(time.Now(), q.lease())
-	q.gaps.reconnects = nc.Stats().Reconnects
-	q.readLease()
-	q.tasks.Go(q.keepLeases)
-	return q, nil
-}
-
-func (q *Queue) open(ctx context.Context) (err error) {
-	if _, ok := ctx.Deadline(); !ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, 15*time.Second)
-		defer cancel()
-	}
-	if q.js, err = jetstream.New(q.nc); err != nil {
-		return explain("open", err)
-	}
-	version, err := serverVersion(ctx, q.nc)
-	if err != nil {
-		return explain("open", err)
-	}
-	if isOld(version) {
-		return &failure{"open", ErrRefused, errors.New("the server has version " + version), fmt.Sprintf("update it to %d.%d.%d or later", oldest[0], oldest[1], oldest[2])}
-	}
-	if q.jobs, err = q.ensureStream(ctx); err != nil {
-		return err
-	}
-	if q.again, err = q.ensureConsumer(ctx, again); err != nil {
-		return err
-	}
-	if q.first, err = q.ensureConsumer(ctx, first); err != nil {
-		return err
-	}
-	for _, s := range []stage{again, first} {
-		if err := q.sweep(ctx, s); err != nil {
-			c := &q.config
-			c.Logger.Warn("jobs that were acknowledged while the disk was full could not be removed", "error", err)
-		}
-	}
-	return nil
-}
-
-// Close hands back the jobs that no handler has, ends the contexts of running handlers after Config.Grace, and waits
-// for Work to return, see there. An error that matches ErrStillRunning says that a consumer of Jobs has not returned in a
-// similar time. Streams of Jobs end with ErrClosed, and their jobs that are not settled yet are handed back. The
-// connection stays open. Handlers and consumers of Jobs must not call Close, because it waits for them. Close may be
-// called again, and then waits too.
-func (q *Queue) Close() error { return q.close() }
-
-func (q *Queue) shutDown() error {
-	q.mu.Lock()
-	q.closed = true
-	var ended []<-chan struct{}
-	for f := range q.feeds {
-		f.close(ErrClosed)
-		ended = append(ended, f.ended)
-	}
-	q.mu.Unlock()
-	var stuck error
-	for i, timeout := 0, time.After(q.config.Grace+patience+2*settleTime); i < len(ended) && stuck == nil; i++ {
-		select {
-		case <-ended[i]:
-		case <-timeout: // Work returns earlier: this is a consumer of Jobs
-			stuck = &failure{"close", ErrStillRunning, nil, "the consumer of a stream of Jobs must return"}
-		}
-	}
-	ctx, cancel := context.WithTimeout(q.ctx, settleTime)
-	for _, d := range q.leases.find(func(*delivery) bool { return true }) {
-		q.handBack(ctx, d, 0)
-	}
-	cancel()
-	q.cancel(ErrClosed)
-	if q.cancels != nil {
-		q.cancels.Unsubscribe()
-	}
-	q.tasks.Wait()
-	if err := q.flush(); err != nil {
-		return errors.Join(stuck, explain("close: acknowledgements and jobs that were handed back may not have reached the server", err))
-	}
-	return stuck
-}
-
-// Delete removes the queue with all its jobs and dead letters from the server, and closes it.
-func (q *Queue) Delete(ctx context.Context) error {
-	var failed error
-	err := q.ask(ctx, "STREAM.DELETE."+q.config.streamName(), func(ctx context.Context) error {
-		return q.js.DeleteStream(ctx, q.config.streamName())
-	})
-	if err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
-		failed = explain("delete: stream "+q.config.streamName(), err)
-	}
-	return errors.Join(failed, q.Close())
 }

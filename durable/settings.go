@@ -2,6 +2,7 @@ package durable
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -82,4 +83,18 @@ func (c *Config) checkSettings(asked Config) error {
 		remember = "the queue's Remember"
 	}
 	return fmt.Errorf("durable: open: %s is %v, want at least one Lease (%v): set Config.Remember", remember, c.Remember, c.Lease)
+}
+
+// differences are the settings in which an existing stream or consumer differs.
+type differences []string
+
+func (d *differences) add(what string, have, want any) {
+	if h, w := fmt.Sprint(have), fmt.Sprint(want); h != w {
+		*d = append(*d, fmt.Sprintf("%s is %s, want %s", what, h, w))
+	}
+}
+
+func otherConfig(what string, d differences) error {
+	return &failure{what, ErrOtherConfig, errors.New(strings.Join(d, "; ")),
+		"choose another Config.Name, use the same settings, or set Config.Update to change the queue"}
 }

@@ -3,7 +3,9 @@ package durable
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -15,6 +17,31 @@ type outcomes struct {
 	*holder
 	kinds kinds
 	bound bound
+}
+
+// kind holds the policy and the handler of one kind of jobs.
+type kind struct {
+	policy  retry.Policy
+	handler func(context.Context, *Job) error
+}
+
+// kinds holds the kinds that have a handler.
+type kinds struct {
+	all     sync.Map // from string to kind
+	strange sync.Map // kinds without a handler, from string to the time.Time at which that was logged
+}
+
+// kindOf returns the policy and the handler for jobs of a kind. otherwise is the handler of a kind without one.
+func (o *outcomes) kindOf(name string, otherwise func(context.Context, *Job) error) kind {
+	if k, ok := o.kinds.all.Load(name); ok {
+		return k.(kind)
+	}
+	return kind{o.config.Policy, otherwise}
+}
+
+func (k *kinds) any() (some bool) {
+	k.all.Range(func(any, any) bool { some = true; return false })
+	return some
 }
 
 // needsNoMark reports whether the delivery of a job that is done may be acknowledged without a mark "done": no other
@@ -232,3 +259,16 @@ func (o *outcomes) over(op *retry.Operation, began time.Time, err error) {
 	now := o.now()
 	_ = op.Done(retry.Outcome{Err: err, Lasted: now.Sub(began), At: now})
 }
+
+// Snooze returns an error that postpones a job when its handler returns it: the job is attempted again after d. The
+// policy is not consulted, and the attempt does not count. Snooze panics when d is negative.
+func Snooze(d time.Duration) error {
+	if d < 0 {
+		panic(fmt.Sprintf("durable: Snooze: d is %v, want at least 0", d))
+	}
+	return &snooze{d}
+}
+
+type snooze struct{ d time.Duration }
+
+func (s *snooze) Error() string { return fmt.Sprintf("durable: snooze for %v", s.d) }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -117,8 +116,4 @@ func (q *Queue) Counts() Counts {
 func (c Counts) String() string {
 	return fmt.Sprintf("put %d (and %d duplicates), attempts %d, done %d, retried %d, died %d, handed back %d",
 		c.Put, c.Duplicates, c.Attempts, c.Done, c.Retried, c.Died, c.HandedBack)
-}
-
-type counts struct {
-	put, duplicates, attempts, done, retried, died, handedBack atomic.Int64
 }

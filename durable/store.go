@@ -22,10 +22,6 @@ var errMoved = errors.New("the job has moved on")
 // storePolicy retries publications while the server does not respond.
 var storePolicy = retry.New(backoff.Exponential(50*time.Millisecond, 2).Cap(2*time.Second).Jitter(jitter.Equal), retry.If(transient))
 
-// firstWait is how long the first publication waits for a response. It is short, because a publication that was under
-// way when its server died gets none. laterWait is how long the others wait, because the server may only be slow.
-const firstWait, laterWait = 2 * time.Second, 5 * time.Second
-
 // step is one step in a job's life: the message m, which is stored if the job's last message still has the sequence
 // last.
 type step struct {
@@ -109,4 +105,69 @@ func (b *backend) publish(ctx context.Context, s step, wait time.Duration) (*jet
 		return nil, nats.ErrDisconnected
 	}
 	return b.js.PublishMsg(ctx, s.m, jetstream.WithRetryAttempts(0))
+}
+
+// lastOf returns the job's last message, nil if it has none.
+func (b *backend) lastOf(ctx context.Context, id string) (*jetstream.RawStreamMsg, error) {
+	return b.last(ctx, b.config.all(id))
+}
+
+// last returns the last message of the subject, nil if it has none.
+func (b *backend) last(ctx context.Context, subject string) (*jetstream.RawStreamMsg, error) {
+	ctx, cancel := context.WithTimeout(ctx, laterWait)
+	defer cancel()
+	m, err := b.jobs.GetLastMsgForSubject(ctx, subject)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil, nil
+	}
+	return m, err
+}
+
+// next returns the first message of the subject from the sequence on, nil if there is none.
+func (b *backend) next(ctx context.Context, subject string, from uint64) (*jetstream.RawStreamMsg, error) {
+	m, err := b.jobs.GetMsg(ctx, from, jetstream.WithGetMsgSubject(subject))
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil, nil
+	}
+	return m, err
+}
+
+// remove deletes a message.
+func (b *backend) remove(ctx context.Context, seq uint64) error {
+	err := b.ask(ctx, "STREAM.MSG.DELETE."+b.config.streamName(), func(ctx context.Context) error { return b.jobs.DeleteMsg(ctx, seq) })
+	if errors.Is(err, jetstream.ErrMsgDeleteUnsuccessful) {
+		return nil // it is gone
+	}
+	return err
+}
+
+// tryRemove deletes a message if the user may delete, and reports whether he may.
+func (b *backend) tryRemove(ctx context.Context, seq uint64) (may bool, err error) {
+	if b.mayNotDelete.Load() {
+		return false, nil
+	}
+	if err = b.remove(ctx, seq); !errors.Is(err, nats.ErrPermissionViolation) {
+		return true, err
+	}
+	if b.mayNotDelete.CompareAndSwap(false, true) {
+		b.config.Logger.Warn("messages cannot be deleted, the user lacks the permission: Stats counts the dead letters of revived jobs "+
+			"until the jobs have ended, and cancelled jobs come back if the server is killed", "error", err)
+	}
+	return false, nil
+}
+
+// discard deletes the message m of a job that has ended. If the user may not delete, m is replaced by a mark "done", which
+// expires or which a worker acknowledges. But if the server is killed after that, m comes back, because the server writes
+// nothing about messages that were replaced. discard returns errMoved if another message was there then.
+func (b *backend) discard(ctx context.Context, id string, m *jetstream.RawStreamMsg) error {
+	if may, err := b.tryRemove(ctx, m.Sequence); may {
+		return err
+	}
+	instead := b.config.doneMark(id, parseTime(get(m.Header, headerPut)))
+	instead.Subject = m.Subject
+	if _, s, _ := b.config.parseSubject(m.Subject); s == later || s == dead { // no worker acknowledges it
+		expires(instead, time.Second)
+	}
+	_, err := b.store(ctx, step{id: id, of: m.Subject, last: m.Sequence, m: instead}, storePolicy)
+	return err
 }

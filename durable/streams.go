@@ -7,13 +7,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
-
-func (c *Config) streamName() string { return "retrywhen-" + c.Name }
 
 // stream returns the configuration of the queue's stream, whose present one is s. It keeps what it does not know, which may
 // be another version's. It has no limits of size or number, because with message schedules a limit would discard the oldest
@@ -212,18 +209,4 @@ func compareStreams(have, want jetstream.StreamConfig) differences {
 	d.add("maximal messages", max(have.MaxMsgs, 0), 0)
 	d.add("maximal bytes", max(have.MaxBytes, 0), 0)
 	return d
-}
-
-// differences are the settings in which an existing stream or consumer differs.
-type differences []string
-
-func (d *differences) add(what string, have, want any) {
-	if h, w := fmt.Sprint(have), fmt.Sprint(want); h != w {
-		*d = append(*d, fmt.Sprintf("%s is %s, want %s", what, h, w))
-	}
-}
-
-func otherConfig(what string, d differences) error {
-	return &failure{what, ErrOtherConfig, errors.New(strings.Join(d, "; ")),
-		"choose another Config.Name, use the same settings, or set Config.Update to change the queue"}
 }

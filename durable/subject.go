@@ -68,3 +68,8 @@ func plain(id string) bool {
 	}
 	return true
 }
+
+func (c *Config) streamName() string { return "retrywhen-" + c.Name }
+
+// cancelSubject is the subject on which Cancel asks the workers for a job.
+func (c *Config) cancelSubject() string { return "retrywhen." + c.Name + ".cancel" }

@@ -42,7 +42,8 @@ func TestPendingRetries(t *testing.T) {
 
 	var mu sync.Mutex
 	due := make(map[string]time.Time, pending)
-	var failed, healthy int
+	failed, healthy := make(map[string]bool), make(map[string]bool)
+	repeated := 0 // attempts whose report was not stored, because the server or this process stood still
 	var late, latency []time.Duration
 	var base time.Time
 	work(t, q, 64, func(_ context.Context, job *durable.Job) error {
@@ -50,19 +51,24 @@ func TestPendingRetries(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		if len(job.Data) > 0 { // the data of a healthy job is the time when it was put
-			healthy++
+			healthy[job.ID] = true
 			nanos, _ := strconv.ParseInt(string(job.Data), 10, 64)
 			latency = append(latency, now.Sub(time.Unix(0, nanos)))
 			return nil
 		}
 		at, ok := due[job.ID]
 		switch {
-		case job.Attempt == 1 && !ok:
-			failed++
-			at = base.Add(rand.N(spread))
+		case job.Attempt == 1 && (ok || !failed[job.ID]):
+			if failed[job.ID] = true; ok {
+				repeated++
+			} else {
+				at = base.Add(rand.N(spread))
+			}
 			wait := max(time.Until(at), time.Second)
 			due[job.ID] = time.Now().Add(wait)
 			return retry.RetryAfter(errors.New("come back later"), wait)
+		case !ok && failed[job.ID]:
+			repeated++
 		case !ok:
 			t.Errorf("job %s: attempt %d without a failure before", job.ID, job.Attempt)
 		default:
@@ -93,7 +99,7 @@ func TestPendingRetries(t *testing.T) {
 		})
 	}
 	putting.Wait()
-	eventually(t, "all have failed once", func() bool { mu.Lock(); defer mu.Unlock(); return failed == pending })
+	falls(t, "jobs that have not failed yet", func() int { mu.Lock(); defer mu.Unlock(); return pending - len(failed) })
 	filling := time.Since(began)
 	stats, err := stats(t, q)
 	if err != nil {
@@ -111,7 +117,7 @@ func TestPendingRetries(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "all have come back", func() bool { mu.Lock(); defer mu.Unlock(); return len(due) == 0 && healthy == puts })
+	falls(t, "jobs that have not come back", func() int { mu.Lock(); defer mu.Unlock(); return len(due) + puts - len(healthy) })
 	untilEmpty(t, q)
 	mu.Lock()
 	defer mu.Unlock()
@@ -127,7 +133,23 @@ func TestPendingRetries(t *testing.T) {
 	t.Logf("memory: client heap %.1f MiB more, server resident %.1f MiB more", mebibytes(clientAfter)-mebibytes(clientBefore),
 		mebibytes(serverAfter)-mebibytes(serverBefore))
 	t.Logf("spread over %v: late by p50 %v, p99 %v, at most %v", spread, quantile(late, 0.5), quantile(late, 0.99), quantile(late, 1))
-	t.Logf("%d healthy jobs meanwhile: served within p50 %v, p99 %v, at most %v", healthy, micro(latency, 0.5), micro(latency, 0.99), micro(latency, 1))
+	t.Logf("%d attempts repeated", repeated)
+	t.Logf("%d healthy jobs meanwhile: served within p50 %v, p99 %v, at most %v", len(healthy), micro(latency, 0.5), micro(latency, 0.99), micro(latency, 1))
+}
+
+// falls waits until left returns 0. It fails when that has not fallen for two minutes: what a worker had when it or the server
+// stood still comes again after a lease, 30 s, and on a busy machine that happens several times in a row.
+func falls(t *testing.T, what string, left func() int) {
+	t.Helper()
+	least := left()
+	for since := time.Now(); least > 0; time.Sleep(5 * time.Millisecond) {
+		if n := left(); n < least {
+			since, least = time.Now(), n
+		}
+		if time.Since(since) > 2*time.Minute {
+			t.Fatalf("%d %s, for two minutes", least, what)
+		}
+	}
 }
 
 func micro(sorted []time.Duration, q float64) time.Duration {

@@ -5,7 +5,6 @@ import (
 	"io"
 	"log/slog"
 	"strconv"
-	"sync"
 	"testing"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 	broker "github.com/mochi-mqtt/server/v2"
 	"github.com/mochi-mqtt/server/v2/hooks/auth"
 	"github.com/mochi-mqtt/server/v2/listeners"
-	"github.com/mochi-mqtt/server/v2/packets"
 
 	"github.com/retrywhen/retrywhen/examples/internal/killed"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
@@ -49,45 +47,20 @@ func program(ctx context.Context, e *killed.Effects, args []string) error {
 
 // The process is killed three times between an effect and its acknowledgement: with a Buffer nothing is lost either.
 func TestMessages_Killed(t *testing.T) {
-	const n = 1000
 	for system, buffer := range map[string]string{"MQTT": "0", "MQTT, with a Buffer of 100": "100"} {
-		var publish sync.WaitGroup
-		publish.Add(1)
-		address := serve(t, func(b *broker.Server) {
-			defer publish.Done()
-			for i := 1; i <= n; i++ {
-				if err := b.Publish("events", []byte(strconv.Itoa(i)), false, 1); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-		killed.Check(t, system, 3, 250, n, "3 or more", address, buffer)
-		publish.Wait()
+		killed.Check(t, system, 3, 250, n, "3 or more", serve(t), buffer)
 	}
 }
 
-// subscribed calls f when a client has subscribed for the first time, and so has a session.
-type subscribed struct {
-	broker.HookBase
-	f    func()
-	once sync.Once
-}
+const n = 1000
 
-func (h *subscribed) Provides(b byte) bool { return b == broker.OnSubscribed }
-
-func (h *subscribed) OnSubscribed(*broker.Client, packets.Packet, []byte) {
-	h.once.Do(func() { go h.f() })
-}
-
-// serve starts a broker, which calls f when it has a session, and returns its address.
-func serve(t *testing.T, f func(*broker.Server)) string {
+// serve starts a broker whose session "reader" has the messages 1 to n, and returns its address. They are published while no
+// client comes or goes: this broker loses what is published while a session is taken over.
+func serve(t *testing.T) string {
 	t.Helper()
 	b := broker.New(&broker.Options{InlineClient: true, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	tcp := listeners.NewTCP(listeners.Config{ID: "tcp", Address: "127.0.0.1:0"})
 	if err := b.AddHook(new(auth.AllowHook), nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.AddHook(&subscribed{f: func() { f(b) }}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.AddListener(tcp); err != nil {
@@ -97,25 +70,28 @@ func serve(t *testing.T, f func(*broker.Server)) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = b.Close() })
+	options := paho.NewClientOptions()
+	session(tcp.Address(), "reader")(options)
+	client := paho.NewClient(options.SetCleanSession(false).SetAutoAckDisabled(true))
+	for _, step := range []func() paho.Token{client.Connect, func() paho.Token { return client.Subscribe("events", 1, nil) }} {
+		if token := step(); token.Wait() && token.Error() != nil {
+			t.Fatal(token.Error())
+		}
+	}
+	for i := 1; i <= n; i++ {
+		if err := b.Publish("events", []byte(strconv.Itoa(i)), false, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	client.Disconnect(0)
 	return tcp.Address()
 }
 
 // A thousand messages over a network that cuts, falls silent and refuses: none is lost, and those that come again,
 // because their acknowledgement was, say so.
 func TestMessages(t *testing.T) {
-	const n, every = 1000, 150
-	publishing := make(chan struct{})
-	network := proxy.Start(t, serve(t, func(b *broker.Server) {
-		defer close(publishing)
-		for i := 1; i <= n; i++ {
-			if err := b.Publish("events", []byte(strconv.Itoa(i)), false, 1); err != nil {
-				t.Error(err)
-			}
-			if i%100 == 0 {
-				time.Sleep(time.Millisecond)
-			}
-		}
-	}))
+	const every = 150
+	network := proxy.Start(t, serve(t))
 	fault, address := network.Each(), "tcp://"+network.Address()
 	configure := func(o *paho.ClientOptions) {
 		o.AddBroker(address).SetClientID("reader").SetConnectTimeout(time.Second)
@@ -140,7 +116,6 @@ func TestMessages(t *testing.T) {
 		m.Ack()
 		return len(seen) < n
 	})
-	<-publishing
 	if err != nil || len(seen) != n || faults != n/every {
 		t.Errorf("%d of %d messages after %d faults, %v", len(seen), n, faults, err)
 	}
