@@ -277,4 +277,5 @@ var subjects = []subject{
 	consulSubject,
 	ethereumSubject,
 	informerSubject,
+	kafkaSubject,
 }
