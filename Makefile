@@ -30,7 +30,7 @@ bench-own: ## this library's own benchmarks
 	go test -run '^$$' -bench . -benchmem ./...
 
 site: ## writes the lab and the docs' pictures to dist/site, for any web server
-	cd cmd/retrywhen && go run ./lab/site ../../dist/site
+	cd cmd/retrywhen && go run ./internal/lab/site ../../dist/site
 
 release: ## prepares all modules at VERSION, as a commit with tags in dist/, and prints the remaining steps; it does not push
 	bash .ci/release $(VERSION)

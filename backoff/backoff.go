@@ -16,19 +16,19 @@ import (
 // equal curves and settings. A Backoff with a Func, or with a Jitter of a type that is not comparable, equals only its
 // own copies.
 type Backoff struct {
-	kind  kind
-	tiled bool
-	place place         // where u comes from
-	d     time.Duration // the curve's duration: d, base or unit
-	x     float64       // the curve's number: factor, degree or exponent
-	table table
-	fn    *curveFunc // a pointer keeps Backoff comparable
-	plus  time.Duration
-	below time.Duration // the largest Duration minus the cap; 0 is no cap
-	j     jitter.Jitter // nil if there is none
-	top   float64       // j.Factor(1)
-	limit time.Duration // with a jitter: the largest curve that is not at the cap
-	key   uint64        // used by place
+	kind   kind
+	tiled  bool
+	source source        // of u
+	d      time.Duration // the curve's duration: d, base or unit
+	x      float64       // the curve's number: factor, degree or exponent
+	table  table
+	fn     *curveFunc // a pointer keeps Backoff comparable
+	plus   time.Duration
+	below  time.Duration // the largest Duration minus the cap; 0 is no cap
+	j      jitter.Jitter // nil if there is none
+	top    float64       // j.Factor(1)
+	limit  time.Duration // with a jitter: the largest curve that is not at the cap
+	key    uint64        // used by source
 }
 
 // Default is the table of Peter Teichman's "Simple backoff": 10, 10, 100, 100, 500, 500, 3000, 3000 and then always
@@ -110,7 +110,7 @@ func (b Backoff) Dictated(d, room time.Duration, u float64) time.Duration {
 	if d <= 0 {
 		return 0
 	}
-	u = b.placed(draw(u))
+	u = b.ownDraw(draw(u))
 	var part, most float64
 	switch {
 	case b.tiled, b.kind.ranged():
@@ -131,7 +131,7 @@ func (b Backoff) IsTiled() bool { return b.tiled }
 
 // IsRandom reports whether the delays depend on the draw u.
 func (b Backoff) IsRandom() bool {
-	return b.place == drawn && (b.j != nil || b.tiled || b.kind >= firstRandom)
+	return b.source == drawn && (b.j != nil || b.tiled || b.kind >= firstRandom)
 }
 
 // Plus returns a Backoff that adds d to the curve, before the cap and the jitter.
@@ -146,7 +146,7 @@ func (b *Backoff) at(n int, u float64) time.Duration {
 	if n <= 0 {
 		return 0
 	}
-	u = b.placed(u)
+	u = b.ownDraw(u)
 	if b.tiled {
 		return b.tile(n, u)
 	}

@@ -149,7 +149,7 @@ func (b *Backoff) curve(n int) time.Duration {
 	case linear:
 		return times(b.d, k)
 	case quadratic:
-		return times(b.d, square(k))
+		return times(b.d, power(k, 2))
 	case polynomial:
 		return timesPower(b.d, k, b.x)
 	case exponential:
@@ -170,9 +170,6 @@ func (b *Backoff) curve(n int) time.Duration {
 
 // timesPower is d·k^x.
 func timesPower(d time.Duration, k uint64, x float64) time.Duration {
-	if x == 2 { // the usual degree
-		return times(d, square(k))
-	}
 	if e, ok := whole(x); ok {
 		return times(d, power(k, e))
 	}

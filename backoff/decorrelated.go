@@ -3,6 +3,8 @@ package backoff
 import (
 	"math"
 	"time"
+
+	"github.com/retrywhen/retrywhen/internal/golden"
 )
 
 // Decorrelated returns the Backoff that draws each delay evenly between base and three times the delay before it. It is
@@ -28,8 +30,8 @@ func Decorrelated(base time.Duration) Backoff {
 
 // after implements After.
 func (b *Backoff) after(n int, prev time.Duration, u float64) time.Duration {
-	if b.place != drawn {
-		u = newDraws(b.placed(0)).at(n)
+	if b.source != drawn {
+		u = newDraws(b.ownDraw(0)).at(n)
 	}
 	return b.step(prev, u)
 }
@@ -76,12 +78,12 @@ type draws struct {
 	seed  uint64
 }
 
-func newDraws(u float64) draws { return draws{u, mix(math.Float64bits(u) + golden)} }
+func newDraws(u float64) draws { return draws{u, mix(math.Float64bits(u) + golden.Step)} }
 
 // at is the i-th draw, i from 1.
 func (v draws) at(i int) float64 {
 	if i == 1 {
 		return v.first
 	}
-	return unit(mix(v.seed + uint64(i)*golden))
+	return golden.Unit(mix(v.seed + uint64(i)*golden.Step))
 }

@@ -15,7 +15,7 @@ func ExampleParseError() {
 	_, err := backoff.Parse("exponential base=100ms factor=twice")
 	if wrong, ok := errors.AsType[*backoff.ParseError](err); ok {
 		fmt.Println(wrong.Text)
-		fmt.Println(strings.Repeat(" ", wrong.Column()-1) + strings.Repeat("^", len(wrong.Word)) + " " + wrong.Reason)
+		fmt.Println(strings.Repeat(" ", wrong.Offset) + strings.Repeat("^", len(wrong.Word)) + " " + wrong.Reason)
 	}
 	// Output:
 	// exponential base=100ms factor=twice

@@ -17,10 +17,6 @@ func draw(u float64) float64 {
 	return 0 // NaN too
 }
 
-// golden is 2^64 divided by the golden ratio: splitmix64's step. Adding it in wrapping arithmetic is adding the ratio's
-// fraction modulo 1.
-const golden = 0x9E3779B97F4A7C15
-
 // mix is the output function of splitmix64 (Steele, Lea and Flood, 2014, with Stafford's constants): every bit of x
 // affects every bit of the result.
 func mix(x uint64) uint64 {
@@ -28,9 +24,6 @@ func mix(x uint64) uint64 {
 	x = (x ^ x>>27) * 0x94D049BB133111EB
 	return x ^ x>>31
 }
-
-// unit maps 64 random bits to a draw in [0,1).
-func unit(x uint64) float64 { return float64(x>>11) / (1 << 53) }
 
 // add is a+b, both not negative, at most the largest Duration.
 func add(a, b time.Duration) time.Duration {
@@ -47,14 +40,6 @@ func times(d time.Duration, k uint64) time.Duration {
 		return math.MaxInt64
 	}
 	return time.Duration(lo)
-}
-
-// square is k², at most the largest int64.
-func square(k uint64) uint64 {
-	if k > 3037000499 { // the square root of 2^63, rounded down
-		return math.MaxInt64
-	}
-	return k * k
 }
 
 // power is x^k in whole numbers, at most the largest int64.

@@ -24,12 +24,8 @@ func (e *ParseError) Error() string {
 	if e.Word == "" {
 		return fmt.Sprintf("backoff: Parse: %q: %s", e.Text, e.Reason)
 	}
-	return fmt.Sprintf("backoff: Parse: %q at column %d: %s", e.Word, e.Column(), e.Reason)
-}
-
-// Column returns the character of Text at which Word begins, counted from 1.
-func (e *ParseError) Column() int {
-	return utf8.RuneCountInString(e.Text[:e.Offset]) + 1
+	column := utf8.RuneCountInString(e.Text[:e.Offset]) + 1
+	return fmt.Sprintf("backoff: Parse: %q at column %d: %s", e.Word, column, e.Reason)
 }
 
 // Parse reads a Backoff from its text form, which String returns; see the package comment for the grammar. Words may

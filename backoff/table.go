@@ -32,9 +32,7 @@ func (t table) len() int { return len(t) / 8 }
 // at is the n-th delay, or the last one.
 func (t table) at(n int) time.Duration {
 	i := 8 * (min(n, t.len()) - 1)
-	s := t[i : i+8]
-	return time.Duration(s[0]) | time.Duration(s[1])<<8 | time.Duration(s[2])<<16 | time.Duration(s[3])<<24 |
-		time.Duration(s[4])<<32 | time.Duration(s[5])<<40 | time.Duration(s[6])<<48 | time.Duration(s[7])<<56
+	return time.Duration(binary.LittleEndian.Uint64([]byte(t[i : i+8])))
 }
 
 // falls returns the number, from 1, of the first delay that is less than the one before it, or 0.

@@ -65,8 +65,8 @@ var modifiers = []notation{
 			}
 			return nil
 		}),
-	placeOf("key", "42", keyed),
-	placeOf("ordinal", "3", ordinal),
+	sourceOf("key", "42", keyed),
+	sourceOf("ordinal", "3", ordinal),
 }
 
 func durationOf(name, example string) notation {
@@ -81,17 +81,17 @@ func numberOf(name, example string) notation {
 		})
 }
 
-func placeOf(name, example string, p place) notation {
-	return words.Of(name, example, func(b *Backoff) (string, bool) { return fmt.Sprint(b.key), b.place == p },
+func sourceOf(name, example string, from source) notation {
+	return words.Of(name, example, func(b *Backoff) (string, bool) { return fmt.Sprint(b.key), b.source == from },
 		func(b *Backoff, value, _ string) error {
 			key, err := strconv.ParseUint(value, 10, 64)
 			if err != nil {
 				return fmt.Errorf("%q is not a whole number from 0 to %d", value, uint64(math.MaxUint64))
 			}
-			if b.place != drawn {
+			if b.source != drawn {
 				return errors.New("key and ordinal exclude each other; want one only")
 			}
-			b.place, b.key = p, key
+			b.source, b.key = from, key
 			return nil
 		})
 }

@@ -25,7 +25,7 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// The code of recipes.md, with what it uses, and the tests that run it. TestTheClientComesBack runs follow.
+// The code of recipes.md and of its statements, with what it uses, and the tests that run it. TestTheClientComesBack runs follow.
 
 func loop(url string, handle func(line string) error) error {
 	offset, delay := 0, time.Second

@@ -25,7 +25,7 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// The servers of testing.md, each with a client that comes back.
+// The servers to which testing.md links, each with a client that comes back.
 
 func serveSSE(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")

@@ -31,8 +31,8 @@
 //
 // Errors and repetition: [ExpBackoff], [RetryWhen], [RetryChans], [MapRetry], [RepeatWhen], [MapErr].
 //
-// Sources with a position, which continue where they stopped: [Resume]; [ResumeMarked] for a source that tells its
-// positions itself, [ResumePositions] if they are stored; [Poll] for a table or an API that is asked in pages.
+// Sources with a position, which continue where they stopped: [Resume]; [ResumeMarked] for a source that sends its
+// positions, [ResumePositions] if they are stored; [Poll] for a table or an API that is read in pages.
 //
 // # Contract
 //

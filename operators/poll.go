@@ -17,7 +17,7 @@ import (
 // ErrStuck is the error of Poll when the pages would repeat forever. It is marked as stream.Permanent.
 var ErrStuck = errors.New("operators: Poll: the position does not advance")
 
-// Poll is Resume for a table, or an API, that is asked in pages: page returns what follows a position, and the position
+// Poll is Resume for a table, or an API, that is read in pages: page returns what follows a position, and the position
 // after it. Poll yields the values of the pages. It asks for the first page at once; after a page with values at once
 // for the one that follows; after a page without any, every later, counted from its return, for the position that the
 // page returned.

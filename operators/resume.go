@@ -55,13 +55,17 @@ import (
 func Resume[T, P any](start P, open func(at P) stream.Stream[T], after func(at P, v T) P, h stream.RetryHandler) stream.Stream[T] {
 	here.NotNil("Resume", "open", open == nil)
 	here.NotNil("Resume", "after", after == nil)
-	requireHandler("Resume", h)
+	return resume("Resume", start, open, after, h)
+}
+
+func resume[T, P any](operator string, start P, open func(at P) stream.Stream[T], after func(at P, v T) P, h stream.RetryHandler) stream.Stream[T] {
+	requireHandler(operator, h)
 	return func(ctx context.Context, yield func(T) bool) error {
 		at := start
 		attempt := func(ctx context.Context, yield func(T) bool) error {
 			s := open(at)
 			if s == nil {
-				return errNilOpen("Resume")
+				return stream.Permanent(fmt.Errorf("operators: %s: open returned a nil stream", operator))
 			}
 			return s(ctx, yield)
 		}
@@ -79,8 +83,4 @@ func Resume[T, P any](start P, open func(at P) stream.Stream[T], after func(at P
 func requireHandler(operator string, h stream.RetryHandler) {
 	f, ok := h.(stream.RetryHandlerFunc)
 	here.NotNil(operator, "h", h == nil || ok && f == nil)
-}
-
-func errNilOpen(operator string) error {
-	return stream.Permanent(fmt.Errorf("operators: %s: open returned a nil stream", operator))
 }

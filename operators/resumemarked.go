@@ -25,7 +25,7 @@ type Marked[T, P any] struct {
 	Bookmark bool
 }
 
-// ResumeMarked is Resume for a source that tells its positions itself: the id of a server-sent event, a resume token, a
+// ResumeMarked is Resume for a source that sends its positions: the id of a server-sent event, a resume token, a
 // BOOKMARK of Kubernetes, a progress notification of etcd, the offset after a control record. Each attempt runs open(at).
 // At first, at is start; then it is the At of the last Marked that was taken: a value when the consumer's yield has
 // returned true, a Bookmark at once. [ResumePositions] delivers the positions too. h answers the failures as in RetryWhen.
@@ -72,14 +72,12 @@ func resumePositions[T, P any](
 	operator string, start P, open func(at P) stream.Stream[Marked[T, P]], h stream.RetryHandler,
 ) stream.Stream[Marked[T, P]] {
 	here.NotNil(operator, "open", open == nil)
-	requireHandler(operator, h)
-	return func(ctx context.Context, yield func(Marked[T, P]) bool) error {
-		at := start
-		source := func(ctx context.Context, yield func(Marked[T, P]) bool) error {
-			s := open(at)
-			if s == nil {
-				return errNilOpen(operator)
-			}
+	counted := func(at P) stream.Stream[Marked[T, P]] {
+		s := open(at)
+		if s == nil {
+			return nil
+		}
+		return func(ctx context.Context, yield func(Marked[T, P]) bool) error {
 			counts := ctx.(attempt.Counter)
 			return s(ctx, func(m Marked[T, P]) bool {
 				if m.Bookmark {
@@ -88,12 +86,6 @@ func resumePositions[T, P any](
 				return yield(m)
 			})
 		}
-		return stream.Stream[Marked[T, P]](source).RetryWhen(h)(ctx, func(m Marked[T, P]) bool {
-			if !yield(m) {
-				return false
-			}
-			at = m.At
-			return true
-		})
 	}
+	return resume(operator, start, counted, func(_ P, m Marked[T, P]) P { return m.At }, h)
 }

@@ -188,10 +188,11 @@ func (c *observing) Handle(failures stream.Stream[stream.Failure]) stream.Stream
 	return failures.Tap(func(f stream.Failure) { c.items = append(c.items, f.Items) })
 }
 
-func (c *observing) Observe(s *attempt.Subscription, _ attempt.End) {
-	s.Enter()
-	defer s.Leave()
+func (c *observing) Observe(s *attempt.Subscription, _ any, _ attempt.End) attempt.Driver {
+	s.Lock()
+	defer s.Unlock()
 	s.Observe(c)
+	return nil
 }
 func (c *observing) Failed(attempt.Failure) {}
 func (c *observing) Works()                 { c.recovered++ }

@@ -27,7 +27,7 @@ func (t Target) Check(ctx context.Context) (Report, error) {
 	}
 	ctx, c.cancel = context.WithCancelCause(ctx)
 	defer c.cancel(nil)
-	ref, err := c.measure(ctx)
+	ref, err := c.measure(ctx, true)
 	if err != nil {
 		return report, err
 	}
@@ -108,35 +108,13 @@ func (t Target) prepare() (*check, error) {
 	if _, _, err := net.SplitHostPort(t.Server); err != nil {
 		return nil, fmt.Errorf("prove: Target.Server is %q, want host:port", t.Server)
 	}
-	durations := []struct {
-		name  string
-		value *time.Duration
-		or    time.Duration
-	}{
-		{"Every", &t.Every, 100 * time.Millisecond}, {"Within", &t.Within, 30 * time.Second},
-		{"Quiet", &t.Quiet, 2 * time.Second}, {"Stop", &t.Stop, 5 * time.Second},
-	}
-	for _, d := range durations {
-		if *d.value < 0 {
-			panic(fmt.Sprintf("prove: Target.%s is %v, want at least 0", d.name, *d.value))
-		}
-		if *d.value == 0 {
-			*d.value = d.or
-		}
-	}
-	numbers := []struct {
-		name  string
-		value *int
-		or    int
-	}{{"Events", &t.Events, 12}, {"Parallel", &t.Parallel, 64}, {"Places", &t.Places, 24}}
-	for _, n := range numbers {
-		if *n.value < 0 {
-			panic(fmt.Sprintf("prove: Target.%s is %d, want at least 0", n.name, *n.value))
-		}
-		if *n.value == 0 {
-			*n.value = n.or
-		}
-	}
+	orDefault("Every", &t.Every, 100*time.Millisecond)
+	orDefault("Within", &t.Within, 30*time.Second)
+	orDefault("Quiet", &t.Quiet, 2*time.Second)
+	orDefault("Stop", &t.Stop, 5*time.Second)
+	orDefault("Events", &t.Events, 12)
+	orDefault("Parallel", &t.Parallel, 64)
+	orDefault("Places", &t.Places, 24)
 	ways := []Way{Cut, Amid, End, Silence, Refuse, Twice}
 	for _, w := range t.Ways {
 		if !slices.Contains(ways, w) {
@@ -154,6 +132,16 @@ func (t Target) prepare() (*check, error) {
 		c.prefix += string(rune('a' + rand.IntN(26)))
 	}
 	return c, nil
+}
+
+// orDefault sets a field of a Target that is 0.
+func orDefault[T int | time.Duration](name string, field *T, value T) {
+	if *field < 0 {
+		panic(fmt.Sprintf("prove: Target.%s is %v, want at least 0", name, *field))
+	}
+	if *field == 0 {
+		*field = value
+	}
 }
 
 // name returns the name of the next run.
@@ -194,7 +182,7 @@ func (c *check) try(ctx context.Context, t *trial) {
 			t.faults, t.timeline = c.faults(o), o.timeline
 			break
 		}
-		if o.seen.made == 0 && t.plan[0].before > 0 {
+		if o.seen.made == 0 && t.plan[0].conn != lastConnection {
 			t.scenario = t.elsewhere()
 		}
 	}

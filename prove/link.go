@@ -32,20 +32,20 @@ const (
 	silent
 )
 
-// nextConnection is the place of a break in the next connection after the break before.
-const nextConnection = -1
-
-// anyConnection is the place of a break in whichever connection it is, after so many bytes of all.
-const anyConnection = -2
+// Connections of a break that have no number.
+const (
+	nextConnection = -1 // the next one after the break before
+	anyConnection  = -2 // whichever it is when so many values have come
+	lastConnection = -3 // whichever it is when all values have come
+)
 
 // breaking is one break of a plan.
 type breaking struct {
 	fate   fate
 	conn   int
-	at     int64         // bytes of the connection that pass
-	before int64         // bytes that passed in other connections of the undisturbed run
-	amid   bool          // it breaks as soon as they have passed, not when the next one comes
-	after  time.Duration // it breaks so long after they have passed, or when the next one comes
+	at     int64 // bytes of the connection that pass
+	values int   // that the undisturbed program had delivered
+	amid   bool  // it breaks as soon as they have passed, not when the next one comes
 	refuse time.Duration
 	later  bool // its connection has ended, and the next chunk of a later one counts
 }
@@ -90,6 +90,9 @@ func (l *link) reset() {
 	reset(server)
 }
 
+// worksLocked reports whether both sides have the connection. The caller holds the proxy's mutex.
+func (l *link) worksLocked() bool { return l.fate == works && !l.ended && !l.left }
+
 // now returns what has become of the link.
 func (l *link) now() fate {
 	l.p.mu.Lock()
@@ -123,7 +126,7 @@ func (l *link) leave(err error) {
 	fate := l.fate
 	if fate != gone {
 		l.left = true
-		l.p.noteLocked("the program closes connection %d", l.index+1)
+		l.p.timeline.Note("the program closes connection %d", l.index+1)
 	}
 	l.missed()
 	l.p.mu.Unlock()
@@ -182,43 +185,22 @@ func (l *link) share(b []byte) (pass int, breaks *breaking) {
 	pass = len(b)
 	if p.claimed < len(p.plan) && p.claimed == p.made {
 		next := &p.plan[p.claimed]
-		at := next.at
-		if next.later && l.index > next.conn {
-			at = l.sent
+		rest := next.at - l.sent // that passes before the break
+		here := next.conn == l.index
+		if next.later && l.index > next.conn || next.conn == anyConnection && p.values >= next.values {
+			here, rest = true, 0
 			if next.amid {
-				at += int64(halve(b))
+				rest = int64(halve(b))
 			}
 		}
-		mine := next.conn == l.index || next.later && l.index > next.conn
-		left := at - l.sent
-		if next.conn == anyConnection {
-			mine, left = true, next.at-p.sent
-		}
-		switch {
-		case mine && (left < int64(len(b)) || next.amid && left == int64(len(b))):
+		if here && (rest < int64(len(b)) || next.amid && rest == int64(len(b))) {
 			p.claimed++
-			pass, breaks = int(max(left, 0)), next
-		case mine && left == int64(len(b)) && next.after > 0:
-			number, plan := p.claimed, *next
-			time.AfterFunc(next.after, func() {
-				p.mu.Lock()
-				due := p.claimed == number && l.fate == works && !l.left && !l.ended && p.ctx.Err() == nil
-				if due {
-					p.claimed++
-					p.tasks.Add(1)
-				}
-				p.mu.Unlock()
-				if due {
-					defer p.tasks.Done()
-					l.breakNow(plan)
-				}
-			})
+			pass, breaks = int(max(rest, 0)), next
 		}
 	}
 	if pass > 0 {
 		p.record(l, b[:pass])
 		l.sent += int64(pass)
-		p.sent += int64(pass)
 		l.sentAt = time.Now()
 	}
 	return pass, breaks
@@ -240,7 +222,7 @@ func (l *link) breakNow(b breaking) {
 	p.brokenAt = time.Now()
 	p.backAt = time.Time{}
 	text := map[fate]string{gone: "is cut", over: "is ended", silent: "falls silent"}[b.fate]
-	p.noteLocked("connection %d %s after %d bytes", l.index+1, text, l.sent)
+	p.timeline.Note("connection %d %s after %d bytes", l.index+1, text, l.sent)
 	if b.refuse > 0 {
 		p.refusing = p.brokenAt.Add(b.refuse)
 	}
@@ -262,7 +244,7 @@ func (l *link) end(err error) {
 	fate := l.fate
 	if fate == works {
 		l.ended = true
-		l.p.noteLocked("the server ends connection %d", l.index+1)
+		l.p.timeline.Note("the server ends connection %d", l.index+1)
 	}
 	if fate != silent {
 		l.missed()

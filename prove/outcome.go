@@ -79,8 +79,8 @@ func (c *check) play(ctx context.Context, sc scenario) *outcome {
 		o.held = p.heldFor(lastClose)
 	}
 	p.mu.Lock()
-	o.timeline = p.timeline
-	p.mu.Unlock()
+	defer p.mu.Unlock()
+	o.timeline = p.timeline.Lines()
 	return o
 }
 
@@ -133,18 +133,15 @@ func (o *outcome) until(c *check, s seen, start, made time.Time) time.Time {
 		base = s.first.Add(c.ref.took)
 	}
 	end := latest(s.brokenAt, s.refusing, base).Add(c.Within)
-	broken := s.made == len(o.plan)
+	broken, done := s.made == len(o.plan), c.allowed().Done(o.tally)
 	switch {
-	case !broken && c.complete(o.tally):
+	case !broken && done:
 		return earliest(end, latest(last, s.backAt).Add(c.Quiet+2*afterLast))
-	case broken && s.back && (c.complete(o.tally) || o.tally.LastCame() && !c.AnyOrder):
+	case broken && s.back && (done || o.tally.LastCame() && !c.AnyOrder):
 		return earliest(end, latest(last, s.backAt, s.brokenAt).Add(c.Quiet))
 	}
 	return end
 }
-
-// complete reports whether all values have come that must.
-func (c *check) complete(t *judge.Tally) bool { return len(c.allowed().Lost(t)) == 0 }
 
 func latest(all ...time.Time) (last time.Time) {
 	for _, t := range all {
@@ -172,11 +169,12 @@ func (c *check) events(ctx context.Context, r Run, p *proxy) error {
 			return nil
 		}
 	}
-	begin := time.Now()
+	begun := time.Now()
 	for n := 1; n <= c.Events; n++ {
-		if !pause(ctx, time.Until(begin.Add(time.Duration(n)*c.Every))) {
+		if !pause(ctx, time.Until(begun.Add(c.Every))) {
 			return nil
 		}
+		begun = time.Now() // so that events do not come at once after a pause of a busy machine
 		if err := c.Event(ctx, r, n); err != nil {
 			if ctx.Err() != nil {
 				return nil

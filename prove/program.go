@@ -54,7 +54,7 @@ func (r *program) got(value string) {
 	} else if r.without(value, now) {
 		r.o.past = append(r.o.past, value)
 	}
-	r.p.note("value %q", value)
+	r.p.delivered(value, r.c.ref != nil && r.c.allowed().Done(r.o.tally))
 	r.p.wake()
 }
 

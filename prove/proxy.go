@@ -6,44 +6,40 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/retrywhen/retrywhen/internal/judge"
 )
 
 // proxy stands between one run of a program and the server, and breaks connections as planned.
 type proxy struct {
 	server string
 	l      net.Listener
-	start  time.Time
 	news   chan struct{} // full when something has happened
 	ends   context.CancelFunc
 	ctx    context.Context
 	tasks  sync.WaitGroup
 
-	mu        sync.Mutex
+	mu sync.Mutex
+	seen
 	links     []*link
-	first     time.Time // the first connection
 	plan      []breaking
 	claimed   int       // breaks that a link is about to make, or has made
-	made      int       // breaks that have taken place
-	brokenAt  time.Time // the last one
-	backAt    time.Time // when a connection has been accepted since; zero if none has
-	refusing  time.Time // until when connections are refused
-	refused   int
-	dialError error
+	refusals  int       // that go on,
+	refusedAt time.Time // and when the last one was over
 	chunks    []chunk
-	sent      int64  // of all links
+	values    int    // that the program has delivered
 	passed    []byte // what has come from the server, the first part of it
-	timeline  []string
+	timeline  judge.Timeline
 }
 
 // chunk is what came from the server at once.
 type chunk struct {
 	conn int
-	at   int64 // the bytes of the connection before it,
-	all  int64 // and of all connections
-	size int
-	half int // bytes of its first half, which does not end with a newline; 0 if there is none
+	at   int64 // the bytes of the connection before it
+	half int   // bytes of its first half, which does not end with a newline; 0 if there is none
 	came time.Time
 }
 
@@ -60,11 +56,8 @@ func halve(b []byte) int {
 	return 0
 }
 
-// keep is how much of what has come from the server is kept, and how much of a timeline.
-const (
-	keepBytes = 1 << 20
-	keepLines = 200
-)
+// keepBytes is how much of what has come from the server is kept.
+const keepBytes = 1 << 20
 
 // listen starts a proxy with a plan, which is complete before the first connection can come.
 func listen(ctx context.Context, server string, plan []breaking) (*proxy, error) {
@@ -72,7 +65,7 @@ func listen(ctx context.Context, server string, plan []breaking) (*proxy, error)
 	if err != nil {
 		return nil, fmt.Errorf("prove: the proxy: %w", err)
 	}
-	p := &proxy{server: server, l: l, start: time.Now(), news: make(chan struct{}, 1), plan: append([]breaking(nil), plan...)}
+	p := &proxy{server: server, l: l, news: make(chan struct{}, 1), plan: append([]breaking(nil), plan...), timeline: judge.NewTimeline(time.Millisecond)}
 	p.ctx, p.ends = context.WithCancel(ctx)
 	p.tasks.Go(p.accept)
 	return p, nil
@@ -105,7 +98,7 @@ func (p *proxy) accept() {
 		if l := p.admit(c.(*net.TCPConn)); l != nil {
 			p.tasks.Go(l.run)
 		} else {
-			reset(c.(*net.TCPConn))
+			p.tasks.Go(func() { p.refuse(c.(*net.TCPConn)) })
 		}
 		p.wake()
 	}
@@ -124,7 +117,11 @@ func (p *proxy) admit(c *net.TCPConn) *link {
 	}
 	if now.Before(p.refusing) {
 		p.refused++
-		p.noteLocked("a connection is refused")
+		if p.refusals == 0 && now.Sub(p.refusedAt) < calm {
+			p.hasty++
+		}
+		p.refusals++
+		p.timeline.Note("a connection is refused")
 		return nil
 	}
 	l := &link{p: p, index: len(p.links), client: c}
@@ -135,8 +132,46 @@ func (p *proxy) admit(c *net.TCPConn) *link {
 	if p.made == p.claimed && p.made > 0 && p.made < len(p.plan) && p.plan[p.made].conn == nextConnection {
 		p.plan[p.made].conn = l.index
 	}
-	p.noteLocked("connection %d", l.index+1)
+	p.timeline.Note("connection %d", l.index+1)
 	return l
+}
+
+// refuse resets a connection, a little later: so connections that were made at once are not one after the other.
+func (p *proxy) refuse(c *net.TCPConn) {
+	time.Sleep(calm)
+	p.mu.Lock()
+	p.refusals--
+	p.refusedAt = time.Now()
+	p.mu.Unlock()
+	reset(c)
+}
+
+// delivered records a value. After the last one, a connection may break.
+func (p *proxy) delivered(value string, last bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.values++
+	p.timeline.Note("value %q", value)
+	if last && p.claimed == 0 && len(p.plan) > 0 && p.plan[0].conn == lastConnection {
+		time.AfterFunc(afterLast, p.breakLast)
+	}
+}
+
+// breakLast breaks the connection that works, or else the next one.
+func (p *proxy) breakLast() {
+	p.mu.Lock()
+	i := slices.IndexFunc(p.links, func(l *link) bool { return l.worksLocked() && l.server != nil })
+	if p.claimed > 0 || i < 0 || p.ctx.Err() != nil {
+		p.plan[0].conn = anyConnection
+		p.mu.Unlock()
+		return
+	}
+	p.claimed++
+	p.tasks.Add(1)
+	defer p.tasks.Done()
+	l, plan := p.links[i], p.plan[0]
+	p.mu.Unlock()
+	l.breakNow(plan)
 }
 
 func (p *proxy) wake() {
@@ -149,38 +184,35 @@ func (p *proxy) wake() {
 func (p *proxy) note(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.noteLocked(format, args...)
-}
-
-func (p *proxy) noteLocked(format string, args ...any) {
-	if len(p.timeline) < keepLines {
-		p.timeline = append(p.timeline, time.Since(p.start).Round(time.Millisecond).String()+" "+fmt.Sprintf(format, args...))
-	}
+	p.timeline.Note(format, args...)
 }
 
 // seen is what a proxy has seen of a program.
 type seen struct {
-	first     time.Time
-	made      int
-	brokenAt  time.Time
-	back      bool      // it has connected again since the last break,
-	backAt    time.Time // at this time
-	refusing  time.Time
+	first     time.Time // the first connection
+	made      int       // breaks that have taken place
+	brokenAt  time.Time // the last one
+	backAt    time.Time // when a connection has been accepted since; zero if none has
+	refusing  time.Time // until when connections are refused
 	refused   int
-	open      bool // a connection works
-	noticed   bool // it has closed the connections that are silent
-	links     int
-	bytes     int64 // from the server
+	hasty     int // connections that came without a wait after one was refused
 	dialError error
+
+	// When somebody looks:
+	back      bool  // it has connected again since the last break
+	open      bool  // a connection works
+	noticed   bool  // it has closed the connections that are silent
+	connected int   // connections
+	bytes     int64 // from the server
 }
 
 func (p *proxy) look() seen {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := seen{first: p.first, made: p.made, brokenAt: p.brokenAt, back: !p.backAt.IsZero(), backAt: p.backAt, refusing: p.refusing, refused: p.refused,
-		noticed: true, links: len(p.links), dialError: p.dialError}
+	s := p.seen
+	s.back, s.noticed, s.connected = !s.backAt.IsZero(), true, len(p.links)
 	for _, l := range p.links {
-		s.open = s.open || l.fate == works && !l.ended && !l.left
+		s.open = s.open || l.worksLocked()
 		s.noticed = s.noticed && (l.fate != silent || l.left)
 		s.bytes += l.sent
 	}
@@ -217,7 +249,7 @@ func (p *proxy) carried(text string) bool {
 
 // record records a chunk. The caller holds the mutex.
 func (p *proxy) record(l *link, b []byte) {
-	p.chunks = append(p.chunks, chunk{conn: l.index, at: l.sent, all: p.sent, size: len(b), half: halve(b), came: time.Now()})
+	p.chunks = append(p.chunks, chunk{conn: l.index, at: l.sent, half: halve(b), came: time.Now()})
 	p.passed = append(p.passed, b[:min(len(b), keepBytes-len(p.passed))]...)
 }
 
@@ -236,7 +268,7 @@ func (p *proxy) dial() (*net.TCPConn, error) {
 	if err != nil {
 		p.mu.Lock()
 		p.dialError = err
-		p.noteLocked("the server cannot be reached: %v", err)
+		p.timeline.Note("the server cannot be reached: %v", err)
 		p.mu.Unlock()
 		return nil, err
 	}

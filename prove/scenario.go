@@ -2,13 +2,17 @@ package prove
 
 import (
 	"fmt"
+	"slices"
 	"time"
+
+	"github.com/retrywhen/retrywhen/internal/judge"
 )
 
 // place is where a chunk of the undisturbed run began.
 type place struct {
 	chunk
 	number int // of the chunk, from 1
+	values int // that had come before it
 }
 
 // spread returns at most n of the places, evenly, the first and the last among them.
@@ -41,49 +45,35 @@ const refusal = 2 * time.Second
 // scenarios returns those of a way.
 func (u *undisturbed) scenarios(way Way) (all []scenario) {
 	add := func(p place, group, where string, plan ...breaking) {
-		plan[0].before = p.all - p.at
+		plan[0].values = p.values
 		all = append(all, scenario{way: way, group: group, where: group + " " + where, plan: plan, since: p.came})
 	}
 	name := func(p place) string {
 		return fmt.Sprintf("chunk %d of %d (connection %d, byte %d)", p.number, u.chunks, p.conn+1, p.at)
 	}
-	each := func(group string, b breaking) {
-		for _, p := range u.places {
-			b.conn, b.at = p.conn, p.at
-			add(p, group, "before "+name(p), b)
-		}
-		if b.fate == silent || u.ends {
-			return
-		}
-		last := u.last
-		b.conn, b.at, b.after = last.conn, last.at+int64(last.size), afterLast
-		add(place{chunk: last}, group, fmt.Sprintf("after the last chunk (connection %d, byte %d)", b.conn+1, b.at), b)
-	}
-	middle := u.places[len(u.places)/2]
+	last := u.places[len(u.places)-1]
 	switch way {
-	case Cut:
-		each("cut", breaking{fate: gone})
-	case End:
-		each("end", breaking{fate: over})
-	case Silence:
-		each("silence", breaking{fate: silent})
-	case Amid:
+	case Cut, End, Silence:
+		f := map[Way]fate{Cut: gone, End: over, Silence: silent}[way]
 		for _, p := range u.places {
-			if p.half == 0 {
-				continue
-			}
-			for _, b := range []breaking{{fate: over}, {fate: gone}} {
-				b.conn, b.at, b.amid = p.conn, p.at+int64(p.half), true
-				add(p, map[fate]string{over: "amid (FIN)", gone: "amid (RST)"}[b.fate], "in "+name(p), b)
-			}
+			add(p, string(way), "before "+name(p), breaking{fate: f, conn: p.conn, at: p.at})
+		}
+		if f != silent && !u.ends {
+			add(last, string(way), "after the last value", breaking{fate: f, conn: lastConnection})
+		}
+	case Amid:
+		halved := slices.DeleteFunc(slices.Clone(u.places), func(p place) bool { return p.half == 0 })
+		for _, p := range halved {
+			at := p.at + int64(p.half)
+			add(p, "amid (FIN)", "in "+name(p), breaking{fate: over, conn: p.conn, at: at, amid: true})
+			add(p, "amid (RST)", "in "+name(p), breaking{fate: gone, conn: p.conn, at: at, amid: true})
 		}
 	case Refuse:
-		for i, p := range []place{u.places[0], middle, u.places[len(u.places)-1]} {
-			if i == 0 || p.number != u.places[0].number && (i == 1 || p.number != middle.number) {
-				add(p, "refuse", "for "+refusal.String()+" from "+name(p), breaking{fate: gone, conn: p.conn, at: p.at, refuse: refusal})
-			}
+		for _, p := range spread(u.places, 3) {
+			add(p, "refuse", "for "+refusal.String()+" from "+name(p), breaking{fate: gone, conn: p.conn, at: p.at, refuse: refusal})
 		}
 	case Twice:
+		middle := u.places[len(u.places)/2]
 		for _, f := range []fate{gone, over, silent} {
 			for i, at := range u.early {
 				add(middle, "twice "+map[fate]string{gone: "(cut)", over: "(end)", silent: "(silence)"}[f],
@@ -95,13 +85,13 @@ func (u *undisturbed) scenarios(way Way) (all []scenario) {
 	return all
 }
 
-// elsewhere returns the scenario with its first break in whichever connection the byte comes.
+// elsewhere returns the scenario with its first break in whichever connection it is, after as many values.
 func (s scenario) elsewhere() scenario {
 	s.plan = append([]breaking(nil), s.plan...)
-	s.plan[0].conn, s.plan[0].at = anyConnection, s.plan[0].at+s.plan[0].before
-	s.where += fmt.Sprintf(", here byte %d of all connections", s.plan[0].at)
+	s.plan[0].conn = anyConnection
+	s.where += fmt.Sprintf(", here after %s", judge.Count(s.plan[0].values, "value"))
 	return s
 }
 
-// afterLast is the time from the last chunk to a break after it.
+// afterLast is the time from the last value to a break after it.
 const afterLast = 100 * time.Millisecond

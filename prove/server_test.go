@@ -19,7 +19,13 @@ type server struct {
 	addr string
 
 	mu   sync.Mutex
-	logs map[string][]string
+	logs map[string]*log
+}
+
+// log is the log of a run.
+type log struct {
+	lines []string
+	more  chan struct{} // closed, and replaced, with each line
 }
 
 const heartbeat = 50 * time.Millisecond
@@ -30,7 +36,7 @@ func newServer(t *testing.T) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &server{addr: l.Addr().String(), logs: map[string][]string{}}
+	s := &server{addr: l.Addr().String(), logs: map[string]*log{}}
 	ctx, cancel := context.WithCancel(context.Background())
 	var tasks sync.WaitGroup
 	tasks.Go(func() {
@@ -60,39 +66,56 @@ func (s *server) serve(ctx context.Context, c net.Conn) {
 		return
 	}
 	if next < 0 { // -1 is the end, -2 the last line
-		next = max(len(s.log(name))+1+next, 0)
+		lines, _ := s.read(name)
+		next = max(len(lines)+1+next, 0)
 	}
-	for quiet := time.Duration(0); ctx.Err() == nil; time.Sleep(2 * time.Millisecond) {
-		quiet += 2 * time.Millisecond
-		log := s.log(name)
-		var text string
-		switch {
-		case next < len(log):
-			text = log[next]
+	beat := time.NewTimer(heartbeat)
+	defer beat.Stop()
+	for ctx.Err() == nil {
+		lines, more := s.read(name)
+		text := ""
+		if next < len(lines) {
+			text = lines[next]
 			next++
-			quiet = 0
-		case quiet >= heartbeat:
-			quiet = 0
-		default:
-			continue
+		} else {
+			select {
+			case <-more:
+				continue
+			case <-ctx.Done():
+				return
+			case <-beat.C:
+			}
 		}
+		beat.Reset(heartbeat)
 		if _, err := fmt.Fprintln(c, text); err != nil {
 			return
 		}
 	}
 }
 
-func (s *server) log(name string) []string {
+// read returns a run's lines, and the channel that is closed when there are more.
+func (s *server) read(name string) ([]string, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.logs[name]
+	l := s.ofRun(name)
+	return l.lines, l.more
 }
 
 func (s *server) append(_ context.Context, r prove.Run, n int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.logs[r.Name] = append(s.logs[r.Name], fmt.Sprintf("event %d", n))
+	l := s.ofRun(r.Name)
+	l.lines = append(l.lines, fmt.Sprintf("event %d", n))
+	close(l.more)
+	l.more = make(chan struct{})
 	return nil
+}
+
+func (s *server) ofRun(name string) *log {
+	if s.logs[name] == nil {
+		s.logs[name] = &log{more: make(chan struct{})}
+	}
+	return s.logs[name]
 }
 
 // fill makes all events at once.
@@ -109,7 +132,7 @@ func (s *server) fill(ctx context.Context, r prove.Run) error {
 func (s *server) target(client func(context.Context, prove.Run, func(string)) error) prove.Target {
 	return prove.Target{
 		Server: s.addr, Client: client, Event: s.append, Events: 6, Every: 30 * time.Millisecond,
-		Within: 4 * time.Second, Quiet: 400 * time.Millisecond, Stop: 2 * time.Second,
+		Within: 4 * time.Second, Quiet: time.Second, Stop: 2 * time.Second,
 	}
 }
 
@@ -210,7 +233,7 @@ func (c client) read(ctx context.Context, r prove.Run, next int, got func(string
 	held := ""
 	for {
 		if !c.deaf && ctx.Err() == nil {
-			_ = conn.SetReadDeadline(time.Now().Add(20 * heartbeat))
+			_ = conn.SetReadDeadline(time.Now().Add(40 * heartbeat))
 		}
 		line, err := lines.ReadString('\n')
 		if held != "" && (err != nil || line == "\n") {

@@ -6,9 +6,9 @@ import (
 	"github.com/retrywhen/retrywhen/internal/judge"
 )
 
-// hotConnections in the two seconds of a refusal are a program that does not wait: 600 in a minute are 20, and those that
-// the kernel has accepted for the proxy meanwhile.
-const hotConnections = 25
+// More connections in the two seconds of a refusal, or so many without a wait after the one before, are a program that
+// does not wait: 600 in a minute are 20, and those that the kernel has accepted for the proxy meanwhile.
+const hotConnections, hotWaits = 25, 9
 
 func (c *check) allowed() judge.Allowed {
 	return judge.Allowed{AtLeastOnce: c.AtLeastOnce, AnyOrder: c.AnyOrder, GivesUp: c.GivesUp, Latest: c.Latest}
@@ -34,7 +34,7 @@ func (c *check) faults(o *outcome) (all []judge.Fault) {
 		if o.way == Refuse {
 			mend = "is a refusal retried, and often enough?"
 		}
-		add(GaveUp, mend+" GivesUp (--gives-up) allows it", "it gave up after %s: %v", judge.Count(s.links+s.refused, "connection"), o.err)
+		add(GaveUp, mend+" GivesUp (--gives-up) allows it", "it gave up after %s: %v", judge.Count(s.connected+s.refused, "connection"), o.err)
 	case o.ended && (!c.ref.ends || len(lost) > 0):
 		add(Ended, "is the end of a connection taken for the end of the feed?", "it ended without an error%s", and)
 	case o.ended:
@@ -53,8 +53,8 @@ func (c *check) faults(o *outcome) (all []judge.Fault) {
 		}
 		add(Lost, mend, "lost %s", judge.AtMost3(lost))
 	}
-	if s.refused > hotConnections {
-		add(Hot, "is there a wait before each connection?", "it connected %d times in the %v in which it was refused", s.refused, refusal)
+	if s.refused > hotConnections || s.hasty >= hotWaits {
+		add(Hot, "is there a wait before each connection?", "it connected %d times in the %v in which it was refused, %d times without a wait", s.refused, refusal, s.hasty)
 	}
 	for _, f := range c.allowed().Values(o.tally) {
 		if f.Kind != string(Foreign) || !c.ref.loose {

@@ -96,7 +96,7 @@ func (c *check) comesBack(o *outcome, lost []any) judge.Fault {
 		if kind == prove.Reset {
 			advice += c.either(" (retry.ResetAfter)", "")
 		}
-		if c.reported[string(prove.GaveUp)] {
+		if c.shown[prove.GaveUp] {
 			kind = prove.GaveUp
 		}
 		return fault(kind, advice, "it gave up after %s: %q", judge.Count(len(r.dials), "connection"), o.err)
@@ -220,7 +220,7 @@ func (c *check) returning(o *outcome) []judge.Fault {
 		return []judge.Fault{fault(prove.Second, "is the position a variable outside of the stream? It belongs to one run, and moves when the consumer has taken the value",
 			"a second run of the stream lost %s", show(lost))}
 	}
-	if repeated := o.second.Repeated(); len(repeated) > 0 && !c.AtLeastOnce {
+	if repeated := o.second.Wrong().Repeated; len(repeated) > 0 && !c.AtLeastOnce {
 		return []judge.Fault{fault(prove.Second, "do runs share state?", "a second run of the stream repeated %s", show(repeated))}
 	}
 	return nil

@@ -37,136 +37,126 @@ func (c *check) group(name string, judges func(*outcome) []judge.Fault, scenario
 	}}
 }
 
-// at returns a scenario of the unit i.
-func (c *check) at(i int, where string, sc scenario) scenario {
+// at returns a scenario at the unit i.
+func (c *check) at(i int, sc scenario) scenario {
 	sc.at, sc.name = i, fmt.Sprintf("%s %d", c.noun, i+1)
 	switch {
 	case i == c.units:
-		sc.at, sc.name, sc.where = -1, "the end", where+" after the last "+c.either(c.noun, "value")
+		sc.at, sc.name, sc.afterwards = -1, "the end", eventPace
+		sc.where += " after the last " + c.either(c.noun, "value")
 	case sc.amid:
-		sc.where = fmt.Sprintf("%s in the middle of %s %d of %d", where, c.noun, i+1, c.units)
+		sc.where = fmt.Sprintf("%s in the middle of %s %d of %d", sc.where, c.noun, i+1, c.units)
 	default:
-		sc.where = fmt.Sprintf("%s before %s %d of %d%s", where, c.noun, i+1, c.units, c.target.show(i))
+		sc.where = fmt.Sprintf("%s before %s %d of %d%s", sc.where, c.noun, i+1, c.units, c.target.show(i))
 	}
 	return sc
 }
 
-// atValue returns a scenario of a value, from 1.
-func (c *check) atValue(number int, where string, sc scenario) scenario {
-	sc.name, sc.where, sc.at = fmt.Sprint("value ", number), where+" "+show(c.ref[number-1:number]), -1
-	return sc
+// atUnits returns the group of a scenario at each unit. end: and after the last one.
+func (c *check) atUnits(sc scenario, end bool, judges func(*outcome) []judge.Fault) group {
+	return c.group(sc.name, judges, func() []scenario {
+		last := c.units - 1
+		if end && !c.ends {
+			last = c.units
+		}
+		return each(0, last, func(i int) scenario { return c.at(i, sc) })
+	})
 }
 
-// breaks returns the groups in which one connection breaks, at each unit.
-func (c *check) breaks() []group {
-	before := func(name, where string, sc scenario, tail bool) group {
-		return c.group(name, c.returns, func() []scenario {
-			all := each(0, c.units-1, func(i int) scenario { return c.at(i, where, sc) })
-			if tail && !c.ends {
-				last := c.at(c.units, where, sc)
-				last.afterwards = eventPace
-				all = append(all, last)
-			}
-			return all
+// atMiddle returns the group of one scenario, at the middle unit.
+func (c *check) atMiddle(sc scenario, judges func(*outcome) []judge.Fault) group {
+	return c.group(sc.name, judges, func() []scenario {
+		one := c.at(c.units/2, sc)
+		one.name = sc.name
+		return []scenario{one}
+	})
+}
+
+// atValues returns the group of a scenario at each value. Values are counted from 1.
+func (c *check) atValues(name, where string, judges func(*outcome) []judge.Fault, of func(number int) scenario) group {
+	return c.group(name, judges, func() []scenario {
+		return each(1, len(c.ref), func(i int) scenario {
+			sc := of(i)
+			sc.name, sc.where, sc.at = fmt.Sprint("value ", i), where+" "+show(c.ref[i-1:i]), -1
+			return sc
 		})
+	})
+}
+
+// breaks returns the groups in which one connection breaks.
+func (c *check) breaks() (groups []group) {
+	for _, sc := range []scenario{
+		{name: "cut", where: "the connection is cut", fate: cut},
+		{name: "cut amid", where: "the connection is cut", fate: cut, amid: true},
+		{name: "end", where: "the server ends the connection", fate: ends},
+		{name: "end amid", where: "the server ends the connection", fate: ends, amid: true},
+		{name: "silence", where: "the connection falls silent", fate: silence},
+		{name: "refusal", where: "the connection is cut, and the next two are refused,", fate: cut, refuse: 2},
+	} {
+		if c.dials || !sc.amid {
+			groups = append(groups, c.atUnits(sc, sc.name == "cut" || sc.name == "end", c.returns))
+		}
 	}
-	groups := []group{before("cut", "the connection is cut", scenario{fate: cut}, true)}
-	if c.dials {
-		groups = append(groups, before("cut amid", "the connection is cut", scenario{fate: cut, amid: true}, false))
-	}
-	groups = append(groups, before("end", "the server ends the connection", scenario{fate: ends}, true))
-	if c.dials {
-		groups = append(groups, before("end amid", "the server ends the connection", scenario{fate: ends, amid: true}, false))
-	}
-	return append(groups,
-		before("silence", "the connection falls silent", scenario{fate: silence}, false),
-		before("refusal", "the connection is cut, and the next two are refused,", scenario{fate: cut, refuse: 2}, false),
-		c.group("busy", c.returns, func() []scenario {
-			return each(1, len(c.ref), func(i int) scenario {
-				return c.atValue(i, "the connection is cut while the consumer is busy with", scenario{busy: i})
-			})
-		}))
+	return append(groups, c.atValues("busy", "the connection is cut while the consumer is busy with", c.returns, func(i int) scenario { return scenario{busy: i} }))
 }
 
 // twice returns the groups in which the next connection breaks too, or has no answer.
 func (c *check) twice() (groups []group) {
-	middle := func(where string, sc scenario) scenario { return c.at(c.units/2, where, sc) }
-	for _, w := range []struct {
-		name, where string
-		fate        fate
-	}{{"cut twice", "the connection is cut", cut}, {"end twice", "the server ends the connection", ends}, {"silence twice", "the connection falls silent", silence}} {
-		groups = append(groups, c.group(w.name, c.returns, func() []scenario {
+	for _, sc := range []scenario{
+		{name: "cut twice", where: "the connection is cut", fate: cut},
+		{name: "end twice", where: "the server ends the connection", fate: ends},
+		{name: "silence twice", where: "the connection falls silent", fate: silence},
+	} {
+		groups = append(groups, c.group(sc.name, c.returns, func() []scenario {
 			return each(1, 4, func(k int) scenario {
-				sc := middle(w.where, scenario{fate: w.fate, again: k})
-				sc.name = fmt.Sprintf("%s %d", c.noun, k)
-				sc.where += fmt.Sprintf(", and the next one before its %s %d", c.noun, k)
-				return sc
+				one := c.at(c.units/2, sc)
+				one.again, one.name = k, fmt.Sprintf("%s %d", c.noun, k)
+				one.where += fmt.Sprintf(", and the next one before its %s %d", c.noun, k)
+				return one
 			})
 		}))
 	}
 	return append(groups,
-		c.group("no answer", c.returns, func() []scenario {
-			return []scenario{middle("the connection is cut, and the next two have no answer,", scenario{fate: cut, mute: 2})}
-		}),
-		c.group("context in a dial", c.returning, func() []scenario {
-			return []scenario{middle("the context ends in a dial without an answer, after a cut", scenario{fate: cut, mute: 2, cancelIn: eventPace})}
-		}))
+		c.atMiddle(scenario{name: "no answer", where: "the connection is cut, and the next two have no answer,", fate: cut, mute: 2}, c.returns),
+		c.atMiddle(scenario{name: "context in a dial", where: "the context ends in a dial without an answer, after a cut", fate: cut, mute: 2, cancelIn: eventPace}, c.returning))
 }
 
 // stops returns the groups in which the consumer stops, or the context ends.
 func (c *check) stops() []group {
-	values := func(name, where string, sc func(i int) scenario) group {
-		return c.group(name, c.returning, func() []scenario {
-			return each(1, len(c.ref), func(i int) scenario { return c.atValue(i, where, sc(i)) })
-		})
-	}
-	units := func(name string, sc func(i int) (string, scenario)) group {
-		return c.group(name, c.returning, func() []scenario {
-			return each(0, c.units-1, func(i int) scenario {
-				where, sc := sc(i)
-				return c.at(i, where, sc)
-			})
-		})
-	}
 	groups := []group{
-		values("context in a delivery", "the context ends in the delivery of", func(i int) scenario { return scenario{cancel: i} }),
-		units("context in silence", func(int) (string, scenario) {
-			return "the context ends in a silent connection,", scenario{fate: silence, cancelIn: time.Second}
-		}),
-		units("context in a wait", func(i int) (string, scenario) {
-			in := 2 * time.Second << (i % 6)
-			return fmt.Sprintf("the context ends %v after the connection was cut, with the server down,", in), scenario{fate: cut, lasts: time.Hour, lets: -1, cancelIn: in}
+		c.atValues("stop", "the consumer stops at", c.returning, func(i int) scenario { return scenario{stop: i} }),
+		c.atValues("context in a delivery", "the context ends in the delivery of", c.returning, func(i int) scenario { return scenario{cancel: i} }),
+		c.atUnits(scenario{name: "context in silence", where: "the context ends in a silent connection,", fate: silence, cancelIn: time.Second}, false, c.returning),
+		c.group("context in a wait", c.returning, func() []scenario {
+			return each(0, c.units-1, func(i int) scenario {
+				in := 2 * time.Second << (i % 6)
+				where := fmt.Sprintf("the context ends %v after the connection was cut, with the server down,", in)
+				return c.at(i, scenario{where: where, fate: cut, lasts: time.Hour, lets: -1, cancelIn: in})
+			})
 		}),
 	}
 	if c.dials {
-		return groups
+		return groups[1:]
 	}
-	return append([]group{values("stop", "the consumer stops at", func(i int) scenario { return scenario{stop: i} })}, groups...)
+	return groups
 }
 
-// outages returns the groups of scenarios that happen once.
+// outages returns the groups of what happens once, for an hour mostly, and of restarts.
 func (c *check) outages() []group {
-	once := func(name string, sc func() scenario) group {
-		return c.group(name, c.returns, func() []scenario {
-			one := sc()
-			one.name = name
-			return []scenario{one}
-		})
-	}
 	down := func(name string, fate fate, lets int, where string) group {
-		return once(name, func() scenario {
-			return c.at(c.units/2, where+" for an hour,", scenario{fate: fate, lasts: time.Hour, lets: lets})
-		})
+		return c.atMiddle(scenario{name: name, where: where + " for an hour,", fate: fate, lasts: time.Hour, lets: lets}, c.returns)
 	}
 	groups := []group{
 		{"flapping", func() []scenario {
 			return []scenario{{name: "flapping", at: -1, flaps: true, where: "each connection delivers one value and is cut"}}
 		}, c.flapping},
-		once("idle", func() scenario {
-			if c.dials {
-				return scenario{fate: cut, at: -1, afterwards: time.Hour, where: "an hour of quiet, then the connection is cut"}
+		c.group("idle", c.returns, func() []scenario {
+			one := scenario{fate: cut, at: -1, afterwards: time.Hour, where: "an hour of quiet, then the connection is cut"}
+			if !c.dials {
+				one = c.at(c.units-1, scenario{where: "an hour without events, then the connection is cut,", hold: time.Hour})
 			}
-			return c.at(c.units-1, "an hour without events, then the connection is cut,", scenario{hold: time.Hour})
+			one.name = "idle"
+			return []scenario{one}
 		}),
 		down("down", cut, -1, "the server refuses connections"),
 		down("accept and end", ends, 0, "the server accepts connections and ends them at once,"),
@@ -183,11 +173,7 @@ func (c *check) outages() []group {
 		return []scenario{{name: "two clients", fate: cut, at: c.units / 2, lasts: recovery, lets: -1, where: "two clients lose their connections at the same time"}}
 	}, c.twins})
 	if c.dials {
-		groups = append(groups, c.group("restart", c.returns, func() []scenario {
-			return each(0, c.units-1, func(i int) scenario {
-				return c.at(i, "the server is stopped, and started again after a second,", scenario{fate: cut, restart: true})
-			})
-		}))
+		groups = append(groups, c.atUnits(scenario{name: "restart", where: "the server is stopped, and started again after a second,", fate: cut, restart: true}, false, c.returns))
 	}
 	return groups
 }
@@ -219,7 +205,7 @@ func (c *check) flapping(t *testing.T, sc scenario) (found []judge.Fault, o *out
 			never = fault(prove.Reset, "does a delivered value start the waits and the count over, or a connection that has worked for a minute?"+c.either(" (retry.ResetAfterItems(1))", ""), "%s", what)
 		}
 	}
-	if gaveUp && slices.ContainsFunc(notBack, func(kind Kind) bool { return c.reported[string(kind)] }) {
+	if gaveUp && slices.ContainsFunc(notBack, func(kind Kind) bool { return c.shown[kind] }) {
 		return nil, o // that explains it
 	}
 	return []judge.Fault{never}, o
@@ -232,7 +218,7 @@ func (c *check) flapFault(f judge.Fault, o *outcome, never string) bool {
 		return true
 	case prove.Lost, prove.Repeated:
 		// Events that share a position may need one connection.
-		shared := c.reported[string(prove.Lost)] || c.reported[string(prove.Repeated)]
+		shared := c.shown[prove.Lost] || c.shown[prove.Repeated]
 		for i, at := range c.positions {
 			shared = shared || i >= 0 && at != i
 		}
@@ -303,7 +289,7 @@ func (c *check) losses() []group {
 				if c.delivers(c.position(i), oldest) {
 					oldest = c.position(i) // events that share a position
 				}
-				return c.at(i, where, scenario{fate: cut, gone: oldest + more})
+				return c.at(i, scenario{where: where, fate: cut, gone: oldest + more})
 			})
 		}
 	}

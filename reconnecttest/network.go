@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/retrywhen/retrywhen/internal/judge"
 )
 
 // The errors of a network are those of a real one.
@@ -36,12 +38,12 @@ type network struct {
 
 	mu sync.Mutex // never held during a wait
 	record
-	timeline
-	links   []*link   // that work
-	wires   []*wire   // all
-	free    time.Time // since then there is no connection; zero if there is one
-	heldTo  time.Time
-	stopped bool
+	timeline judge.Timeline
+	links    []*link   // that work
+	wires    []*wire   // all
+	free     time.Time // since then there is no connection; zero if there is one
+	heldTo   time.Time
+	stopped  bool
 }
 
 // link is one connection.
@@ -64,7 +66,7 @@ func (n *network) wake() {
 
 // note writes a line of the timeline. The caller holds n.mu.
 func (n *network) note(format string, args ...any) {
-	n.timeline.add(format, args...)
+	n.timeline.Note(format, args...)
 	if n.alone {
 		n.wake()
 	}

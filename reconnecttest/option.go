@@ -1,8 +1,8 @@
 package reconnecttest
 
 import (
+	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/retrywhen/retrywhen/internal/judge"
 	"github.com/retrywhen/retrywhen/prove"
@@ -40,7 +40,7 @@ func Latest() Option { return func(o *options) { o.Latest = true } }
 func Known(kind Kind, where, why string) Option {
 	switch {
 	case !slices.Contains(kinds, kind):
-		panic("reconnecttest: Known: kind is \"" + string(kind) + "\", want one of " + strings.Join(quoted(kinds), ", "))
+		panic(fmt.Sprintf("reconnecttest: Known: kind is %q, want one of %q", kind, kinds))
 	case why == "":
 		panic("reconnecttest: Known: why is empty")
 	}
@@ -59,11 +59,4 @@ func OnFinding(f func(Finding)) Option {
 var kinds = []Kind{
 	prove.Lost, prove.Repeated, prove.Foreign, prove.Order, prove.Hot, prove.Silent, prove.Away, prove.GaveUp, prove.Ended, prove.Cap, prove.Jitter,
 	prove.Reset, prove.Lag, prove.Gone, prove.Late, prove.Left, prove.Open, prove.Second, prove.Stop, prove.Panic, prove.Unjudged,
-}
-
-func quoted(all []Kind) (words []string) {
-	for _, k := range all {
-		words = append(words, `"`+string(k)+`"`)
-	}
-	return words
 }

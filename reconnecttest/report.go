@@ -40,7 +40,8 @@ type check struct {
 	timely bool // it delivers values that come with time, which cannot be compared
 
 	positions map[int]int     // of a client whose connection was cut before an event, at which it came back
-	reported  map[string]bool // the kinds of faults
+	shown     map[Kind]bool   // the kinds of faults so far,
+	told      map[string]bool // and those that were reported
 	unjudged  int             // runs that could not be judged,
 	spun      int             // and of those the ones that spun
 	whole     bool            // all scenarios were played
@@ -48,7 +49,7 @@ type check struct {
 }
 
 func newCheck(name, noun string, target target, opts []Option) *check {
-	c := &check{name: name, noun: noun, target: target, positions: map[int]int{}, reported: map[string]bool{}, whole: true}
+	c := &check{name: name, noun: noun, target: target, positions: map[int]int{}, shown: map[Kind]bool{}, told: map[string]bool{}, whole: true}
 	for i, option := range opts {
 		if option == nil {
 			panic(fmt.Sprintf("reconnecttest: %s: opts[%d] is nil", name, i))
@@ -145,29 +146,8 @@ func (c *check) playGroup(t *testing.T, reporter testing.TB, g group) {
 			c.whole = false
 			continue
 		}
-		play := func(t *testing.T) {
-			sc.alone = alone
-			faults, o := g.play(t, sc)
-			if o.stuck != nil {
-				wrong := c.stuck(o)
-				faults, over = append(faults, wrong), true
-				if Kind(wrong.Kind) == prove.Unjudged || o.spins {
-					c.unjudged++
-				}
-				if o.spins { // each costs half a minute
-					c.spun++
-				}
-			}
-			if o.missed() {
-				c.report.NotPlayed++
-			} else {
-				c.report.Scenarios++
-			}
-			found.Add(sc.where, o.timeline, faults...)
-			if alone {
-				t.Logf("%s:\n%s", sc.where, strings.Join(o.timeline, "\n"))
-			}
-		}
+		sc.alone = alone
+		play := func(t *testing.T) { over = c.playOne(t, g, sc, &found) }
 		if alone {
 			t.Run(sc.name, play)
 		} else {
@@ -175,6 +155,31 @@ func (c *check) playGroup(t *testing.T, reporter testing.TB, g group) {
 		}
 	}
 	c.tell(reporter, g.name, &found)
+}
+
+// playOne plays a scenario, and reports whether it could not be judged.
+func (c *check) playOne(t *testing.T, g group, sc scenario, found *judge.Group) (unjudged bool) {
+	faults, o := g.play(t, sc)
+	if o.stuck != nil {
+		wrong := c.stuck(o)
+		faults = append(faults, wrong)
+		if Kind(wrong.Kind) == prove.Unjudged || o.spins {
+			c.unjudged++
+		}
+		if o.spins { // each costs half a minute
+			c.spun++
+		}
+	}
+	if o.missed() {
+		c.report.NotPlayed++
+	} else {
+		c.report.Scenarios++
+	}
+	found.Add(sc.where, o.timeline, faults...)
+	if sc.alone {
+		t.Logf("%s:\n%s", sc.where, strings.Join(o.timeline, "\n"))
+	}
+	return o.stuck != nil
 }
 
 // selects reports whether a pattern of -run is for subtests of the test with this name.
@@ -199,33 +204,31 @@ func (o *outcome) missed() bool {
 	return o.stuck == nil && (o.fate != works && o.net.breaks == 0 || o.again > 0 && o.net.breaks < 2 && !o.ended && o.net.back)
 }
 
-// tell reports each kind once.
+// tell reports each kind once, and once more for each Known that it is.
 func (c *check) tell(reporter testing.TB, group string, g *judge.Group) {
 	reporter.Helper()
 	for _, f := range g.Found {
-		known := slices.IndexFunc(c.known, func(k prove.Known) bool { return k.Kind == Kind(f.Kind) && strings.Contains(f.Where, k.Where) })
-		once := f.Kind
-		if Kind(f.Kind) == prove.Unjudged {
-			once += group
-		}
-		reported := c.reported[once]
-		c.reported[once] = true
-		if known >= 0 { // one that only this group shows is not missing
-			once += " " + c.known[known].Why
-			reported = c.reported[once]
-			c.reported[once] = true
-		}
-		if reported {
-			continue
-		}
 		finding := Finding{Kind: Kind(f.Kind), Where: f.Where, What: f.What, Mend: f.Advice(), Shown: f.Shown, Scenarios: f.Scenarios, Timeline: f.Timeline}
+		known := slices.IndexFunc(c.known, func(k prove.Known) bool { return k.Kind == finding.Kind && strings.Contains(f.Where, k.Where) })
 		if known >= 0 {
 			finding.Known = c.known[known].Why
+		}
+		once := f.Kind + " " + finding.Known
+		if finding.Kind == prove.Unjudged {
+			once += " " + group
+		}
+		c.shown[finding.Kind] = true
+		if c.told[once] {
+			continue
+		}
+		c.told[once] = true
+		c.report.Findings = append(c.report.Findings, finding)
+		switch {
+		case known >= 0:
 			reporter.Logf("reconnecttest: %s: %s", c.name, finding)
-		} else if c.onFinding == nil {
+		case c.onFinding == nil:
 			reporter.Errorf("reconnecttest: %s: %s", c.name, finding)
 		}
-		c.report.Findings = append(c.report.Findings, finding)
 		if c.onFinding != nil {
 			c.onFinding(finding)
 		}

@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"net"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/check"
+	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/prove"
 	"github.com/retrywhen/retrywhen/reconnecttest"
 )
@@ -40,7 +40,7 @@ func TestReport(t *testing.T) {
 func TestKnown(t *testing.T) {
 	endless := func(connect connect) ints { return connect(0) }
 	known := []reconnecttest.Option{
-		reconnecttest.Known(prove.GaveUp, "cut before event 1", "it is a fixture"), reconnecttest.Known(prove.Ended, "", "it is a fixture"),
+		reconnecttest.Known(prove.GaveUp, "", "it is a fixture"), reconnecttest.Known(prove.Ended, "", "it is a fixture"),
 		reconnecttest.Known(prove.Silent, "", "it is a fixture"),
 	}
 	report := reconnecttest.CheckResume(t, numbers(3), endless, known...)
@@ -48,6 +48,14 @@ func TestKnown(t *testing.T) {
 		t.Errorf("got %+v", report.Findings)
 	}
 	f := &faults{T: t}
+	for _, where := range []string{"cut before", "refused"} {
+		f.text, known[0] = nil, reconnecttest.Known(prove.GaveUp, where, "it is a fixture")
+		report := reconnecttest.CheckResume(f, numbers(3), endless, known...)
+		if len(report.Findings) != 4 || len(f.text) != 1 {
+			t.Errorf("known where %q: got %+v, and %q", where, report.Findings, f.text)
+		}
+	}
+	f.text = nil
 	var told []reconnecttest.Finding
 	reconnecttest.CheckResume(f, numbers(3), faultless, reconnecttest.Known(prove.Lost, "cut", "issue 7"),
 		reconnecttest.OnFinding(func(f reconnecttest.Finding) { told = append(told, f) }))
@@ -61,7 +69,7 @@ func TestOptions_Panic(t *testing.T) {
 	check.Panics(t, "reconnecttest: Known: why is empty", func() { reconnecttest.Known(prove.Lost, "cut", "") })
 	check.Panics(t, "reconnecttest: Check: newRun is nil", func() { reconnecttest.Check[int](t, nil) })
 	check.Panics(t, "reconnecttest: CheckResume: opts[0] is nil", func() { reconnecttest.CheckResume(t, numbers(3), faultless, nil) })
-	if text := fmt.Sprint(check.Recovered(func() { reconnecttest.Known(prove.Past, "", "why") })); !strings.HasPrefix(text, `reconnecttest: Known: kind is "past-the-proxy", want one of "lost", `) {
+	if text := fmt.Sprint(check.Recovered(func() { reconnecttest.Known(prove.Past, "", "why") })); !strings.HasPrefix(text, `reconnecttest: Known: kind is "past-the-proxy", want one of ["lost" `) {
 		t.Errorf("got %s", text)
 	}
 }
@@ -178,11 +186,17 @@ func TestLatest_Wrong(t *testing.T) {
 	}
 }
 
+// freezeSoon lets a bubble stand still for a short time only.
+func freezeSoon(t *testing.T) {
+	t.Helper()
+	standing := virtual.Standing
+	virtual.Standing = 500 * time.Millisecond
+	t.Cleanup(func() { virtual.Standing = standing })
+}
+
 // A client that holds a mutex in a Read without a deadline does not notice silence, and the mutex does not hide that.
 func TestSilence_UnderAMutex(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of real time")
-	}
+	freezeSoon(t)
 	report := reconnecttest.Check(t, against(serveLines(3), func(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
 		var mu sync.Mutex
 		return byHand{noTimeout: always}.run(ctx, func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -229,9 +243,7 @@ func (l *locked) Write(p []byte) (int, error) {
 // A freeze after the values were complete does not end the check. Each freeze says who may hold the mutex, and after
 // three of them one scenario of each group is played.
 func TestFreeze_AfterTheValues(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of real time")
-	}
+	freezeSoon(t)
 	var report reconnecttest.Report
 	pattern := flag.Lookup("test.run").Value.String()
 	defer func() { _ = flag.Set("test.run", pattern) }()
@@ -270,7 +282,7 @@ func (c *closing) flush() {
 
 // What spins without a call of its connection is found after half a minute of real time.
 func TestSpin(t *testing.T) {
-	if os.Getenv("RETRYWHEN_NIGHTLY") != "1" {
+	if !night {
 		t.Skip("RETRYWHEN_NIGHTLY is not 1; the test runs for half a minute of real time")
 	}
 	var over atomic.Bool

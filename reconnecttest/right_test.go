@@ -204,36 +204,36 @@ var right = []struct {
 	}), []reconnecttest.Option{reconnecttest.AnyOrder()}},
 	{"states: the latest", feeding(func(connect connect) ints {
 		return operators.Resume(0, func(at int) ints {
-			if at > 0 && at < 11 {
+			if at > 0 && at < events-1 {
 				at++ // a server of states does not send what is no longer so
 			}
 			return open(connect)(at)
 		}, latest, reconnect)
 	}), []reconnecttest.Option{reconnecttest.Latest()}},
-	{"TCP: by hand", of(serveLines(12), byHand{}.run), nil},
-	{"TCP: a handshake", of(greeted(12), byHand{greeting: true}.run), nil},
-	{"TCP: waits that grow", of(serveLines(12), byHand{wait: func(_, attempts, _ int) time.Duration {
+	{"TCP: by hand", of(serveLines(events), byHand{}.run), nil},
+	{"TCP: a handshake", of(greeted(events), byHand{greeting: true}.run), nil},
+	{"TCP: waits that grow", of(serveLines(events), byHand{wait: func(_, attempts, _ int) time.Duration {
 		return min(time.Minute, pauseFor()<<min(attempts, 10))
 	}}.run), nil},
-	{"TCP: start over after a minute that worked", of(serveLines(12), func(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
+	{"TCP: start over after a minute that worked", of(serveLines(events), func(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
 		return byHand{wait: afterAMinute(time.Minute)}.run(ctx, dial, got)
 	}), nil},
-	{"TCP: a token bucket", of(serveLines(12), func(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
+	{"TCP: a token bucket", of(serveLines(events), func(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
 		b := &bucket{burst: 5, interval: 5 * time.Second}
 		return byHand{wait: func(int, int, int) time.Duration { return b.wait() + rand.N(time.Millisecond) }}.run(ctx, dial, got)
 	}), nil},
-	{"TCP: it gives up after a minute of refusals", of(serveLines(12), byHand{tries: 100}.run), []reconnecttest.Option{reconnecttest.GivesUp()}},
-	{"TCP: a deadline of its dial", of(serveLines(12), func(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
+	{"TCP: it gives up after a minute of refusals", of(serveLines(events), byHand{tries: 100}.run), []reconnecttest.Option{reconnecttest.GivesUp()}},
+	{"TCP: a deadline of its dial", of(serveLines(events), func(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
 		return byHand{}.run(ctx, func(ctx context.Context, network, addr string) (net.Conn, error) {
 			ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 			defer cancel()
 			return dial(ctx, network, addr)
 		}, got)
 	}), nil},
-	{"TCP: over the library", of(serveLines(12), following), nil},
-	{"HTTP: server-sent events", of(serveEvents(12, absolute), eventSource{}.run), nil},
-	{"goroutines: a reader, channels, and timers", of(serveLines(12), machine{}.run), nil},
-	{"goroutines: two clients of one server", of(serveLines(12), func(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
+	{"TCP: over the library", of(serveLines(events), following), nil},
+	{"HTTP: server-sent events", of(serveEvents(events, absolute), eventSource{}.run), nil},
+	{"goroutines: a reader, channels, and timers", of(serveLines(events), machine{}.run), nil},
+	{"goroutines: two clients of one server", of(serveLines(events), func(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
 		var both sync.WaitGroup
 		lock := make(chan struct{}, 1) // a mutex would freeze the bubble while got is busy
 		errs := make([]error, 2)

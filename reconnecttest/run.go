@@ -62,7 +62,7 @@ func (c *check) play(t *testing.T, sc scenario) *outcome {
 	o := &outcome{scenario: sc, Tally: judge.NewTally(c.ref, unit)}
 	inBubble := *o
 	stuck, spins := virtual.Try(t, func(b *virtual.Bubble, seen func()) {
-		n.news, n.ended, n.seen, n.timeline.start = make(chan struct{}, 1), make(chan struct{}), seen, time.Now()
+		n.news, n.ended, n.seen, n.timeline = make(chan struct{}, 1), make(chan struct{}), seen, judge.NewTimeline(1)
 		inBubble.playIn(b, c, n, unit)
 	})
 	if stuck == nil {
@@ -74,7 +74,7 @@ func (c *check) play(t *testing.T, sc scenario) *outcome {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	o.timeline = n.timeline.text()
+	o.timeline = n.timeline.Lines()
 	return o
 }
 
@@ -209,8 +209,10 @@ func (o *outcome) until(c *check, w *waiting, cancel context.CancelCauseFunc) {
 		fallthrough
 	default:
 		breaks := o.fate != works || o.busy > 0 || o.hold > 0
-		if w.until(most, func() bool { return c.done(o.Tally) && (!breaks || seen().back) }) {
-			w.within(watching)
+		for w.until(most, func() bool { return c.done(o.Tally) && (!breaks || seen().back) }) {
+			if n := seen().breaks; w.within(watching) || seen().breaks == n {
+				return
+			}
 		}
 	}
 }
@@ -313,6 +315,6 @@ func (w *waiting) show() {
 	w.net.mu.Lock()
 	defer w.net.mu.Unlock()
 	for _, place := range virtual.Waits(all) {
-		w.net.timeline.add("%s", place)
+		w.net.timeline.Note("%s", place)
 	}
 }

@@ -24,14 +24,18 @@ type wrong struct {
 	check func(t *testing.T, opts ...reconnecttest.Option) reconnecttest.Report
 }
 
+// night reports whether tests may take long.
+var night = os.Getenv("RETRYWHEN_NIGHTLY") == "1"
+
+// events is how many events the tests of many clients have: a check is quadratic in it.
+var events = map[bool]int{false: 4, true: 12}[night]
+
 // feeding is a client of CheckResume.
 func feeding(client func(connect) ints) func(*testing.T, ...reconnecttest.Option) reconnecttest.Report {
 	return func(t *testing.T, opts ...reconnecttest.Option) reconnecttest.Report {
-		return reconnecttest.CheckResume(t, log12(), client, opts...)
+		return reconnecttest.CheckResume(t, numbers(events), client, opts...)
 	}
 }
-
-func log12() reconnecttest.Feed[int, int] { return numbers(12) }
 
 // of is a client of Check.
 func of(serve serving, client reconnecting) func(*testing.T, ...reconnecttest.Option) reconnecttest.Report {
@@ -79,17 +83,17 @@ var missed = []wrong{
 			})(connect)(ctx, yield)
 		}
 	})},
-	{"no deadline in the handshake of a reconnect", prove.Silent, of(greeted(12), byHand{greeting: true, noHandshake: later}.run)},
-	{"no timeout after a reconnect", prove.Silent, of(serveLines(12), byHand{noTimeout: later}.run)},
-	{"a dial with context.Background()", prove.Late, of(serveLines(12), byHand{dialUnder: func(context.Context) context.Context { return context.Background() }}.run)},
+	{"no deadline in the handshake of a reconnect", prove.Silent, of(greeted(events), byHand{greeting: true, noHandshake: later}.run)},
+	{"no timeout after a reconnect", prove.Silent, of(serveLines(events), byHand{noTimeout: later}.run)},
+	{"a dial with context.Background()", prove.Late, of(serveLines(events), byHand{dialUnder: func(context.Context) context.Context { return context.Background() }}.run)},
 	{"no wait after a connection that delivered", prove.Hot, of(serveLines(12), byHand{wait: func(_, _, lines int) time.Duration {
 		if lines > 0 {
 			return 0
 		}
 		return pauseFor()
 	}}.run)},
-	{"no wait after a connection that was welcomed", prove.Hot, of(greeted(12), welcomed)},
-	{"connection not closed", prove.Open, of(serveLines(12), byHand{keepOpen: true}.run)},
+	{"no wait after a connection that was welcomed", prove.Hot, of(greeted(events), welcomed)},
+	{"connection not closed", prove.Open, of(serveLines(events), byHand{keepOpen: true}.run)},
 	{"goes on after yield returned false", prove.Stop, feeding(func(connect connect) ints {
 		return func(ctx context.Context, yield func(int) bool) error {
 			at := 0
@@ -114,12 +118,12 @@ var missed = []wrong{
 					stopped = !yield(v)
 					return !stopped
 				})
-				base, last = min(12, base+last), 0
+				base, last = min(events, base+last), 0
 				return pauseFor(), stopped
 			})(func(at int) ints { return connect(at).Timeout(time.Minute) })(ctx, yield)
 		}
 	})},
-	{"ids numbered per connection", prove.Repeated, of(serveEvents(12, func(first, i int) int { return i - first }), eventSource{}.run)},
+	{"ids numbered per connection", prove.Repeated, of(serveEvents(events, func(first, i int) int { return i - first }), eventSource{}.run)},
 }
 
 // welcomed resets its waits with the greeting of a connection, and the first one is none.
@@ -140,48 +144,48 @@ func pauseFor() time.Duration { return time.Second/2 + rand.N(time.Second/2) }
 // others are faults in five styles: operators (wrongClients), a loop over connect, a client of TCP by hand, one of
 // net/http, and one of goroutines and channels.
 var others = []wrong{
-	{"TCP: no timeout at all", prove.Silent, of(serveLines(12), byHand{noTimeout: always}.run)},
-	{"TCP: the position is one too far", prove.Lost, of(serveLines(12), byHand{position: func(_, line int) int { return min(12, line+1) }}.run)},
-	{"TCP: the position is one too low", prove.Repeated, of(serveLines(12), byHand{position: func(_, line int) int { return line - 1 }}.run)},
-	{"TCP: the position never moves", prove.Repeated, of(serveLines(12), byHand{position: func(last, _ int) int { return last }}.run)},
-	{"TCP: the position starts over when a connection had no line", prove.Repeated, of(serveLines(12), byHand{disconnected: func(last *int, lines int) {
+	{"TCP: no timeout at all", prove.Silent, of(serveLines(events), byHand{noTimeout: always}.run)},
+	{"TCP: the position is one too far", prove.Lost, of(serveLines(events), byHand{position: func(_, line int) int { return min(events, line+1) }}.run)},
+	{"TCP: the position is one too low", prove.Repeated, of(serveLines(events), byHand{position: func(_, line int) int { return line - 1 }}.run)},
+	{"TCP: the position never moves", prove.Repeated, of(serveLines(events), byHand{position: func(last, _ int) int { return last }}.run)},
+	{"TCP: the position starts over when a connection had no line", prove.Repeated, of(serveLines(events), byHand{disconnected: func(last *int, lines int) {
 		if lines == 0 {
 			*last = 0
 		}
 	}}.run)},
-	{"TCP: the second reconnect skips a line", prove.Lost, of(serveLines(12), func(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
+	{"TCP: the second reconnect skips a line", prove.Lost, of(serveLines(events), func(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
 		breaks := 0
 		return byHand{disconnected: func(last *int, _ int) {
 			if breaks++; breaks == 2 {
-				*last = min(12, *last+1)
+				*last = min(events, *last+1)
 			}
 		}}.run(ctx, dial, got)
 	})},
-	{"TCP: it never waits", prove.Hot, of(serveLines(12), byHand{wait: func(int, int, int) time.Duration { return 0 }}.run)},
-	{"TCP: it waits a millisecond", prove.Hot, of(serveLines(12), byHand{wait: func(int, int, int) time.Duration { return time.Millisecond }}.run)},
-	{"TCP: equal waits", prove.Jitter, of(serveLines(12), byHand{wait: func(int, int, int) time.Duration { return time.Second }}.run)},
-	{"TCP: waits without a longest one", prove.Cap, of(serveLines(12), byHand{wait: func(_, attempts, _ int) time.Duration { return pauseFor() << min(attempts, 20) }}.run)},
-	{"TCP: waits that never start over", prove.Reset, of(serveLines(12), byHand{wait: func(connection, _, _ int) time.Duration {
+	{"TCP: it never waits", prove.Hot, of(serveLines(events), byHand{wait: func(int, int, int) time.Duration { return 0 }}.run)},
+	{"TCP: it waits a millisecond", prove.Hot, of(serveLines(events), byHand{wait: func(int, int, int) time.Duration { return time.Millisecond }}.run)},
+	{"TCP: equal waits", prove.Jitter, of(serveLines(events), byHand{wait: func(int, int, int) time.Duration { return time.Second }}.run)},
+	{"TCP: waits without a longest one", prove.Cap, of(serveLines(events), byHand{wait: func(_, attempts, _ int) time.Duration { return pauseFor() << min(attempts, 20) }}.run)},
+	{"TCP: waits that never start over", prove.Reset, of(serveLines(events), byHand{wait: func(connection, _, _ int) time.Duration {
 		return min(time.Minute, pauseFor()<<min(connection, 20))
 	}}.run)},
-	{"TCP: a wait that ignores the context", prove.Late, of(serveLines(12), byHand{ignoreContext: true, wait: func(int, int, int) time.Duration { return 4*time.Second + pauseFor() }}.run)},
-	{"TCP: it gives up after three tries", prove.GaveUp, of(serveLines(12), byHand{tries: 3}.run)},
-	{"TCP: the end of a connection is its end", prove.Ended, of(serveLines(12), byHand{onEnd: func() error { return nil }}.run)},
-	{"TCP: it reads on after an error", prove.Hot, of(serveLines(12), byHand{again: true}.run)},
-	{"TCP: it writes without a pause", prove.Unjudged, of(serveLines(12), byHand{keepAlive: true}.run)},
-	{"TCP: no deadline in the handshake", prove.Silent, of(greeted(12), byHand{greeting: true, noHandshake: always}.run)},
-	{"HTTP: no timeout", prove.Silent, of(serveEvents(12, absolute), eventSource{timeout: "none"}.run)},
-	{"HTTP: half an event", prove.Foreign, of(serveEvents(12, absolute), eventSource{half: true}.run)},
-	{"HTTP: no Last-Event-ID", prove.Repeated, of(serveEvents(12, absolute), eventSource{noID: true}.run)},
-	{"HTTP: an error of the transport is its end", prove.GaveUp, of(serveEvents(12, absolute), eventSource{status: true}.run)},
-	{"HTTP: it never waits", prove.Hot, of(serveEvents(12, absolute), eventSource{wait: func(int) time.Duration { return 0 }}.run)},
-	{"HTTP: equal waits", prove.Jitter, of(serveEvents(12, absolute), eventSource{wait: func(int) time.Duration { return time.Second }}.run)},
-	{"goroutines: the reader is left", prove.Left, of(serveLines(12), machine{leaks: true}.run)},
-	{"goroutines: a silent connection stays open", prove.Left, of(serveLines(12), machine{keepOpen: true}.run)},
-	{"goroutines: no timer", prove.Silent, of(serveLines(12), machine{noTimer: true}.run)},
-	{"goroutines: it reads ahead", prove.Lost, of(serveLines(12), machine{ahead: true}.run)},
-	{"goroutines: it looks at the context when a line comes", prove.Late, of(serveLines(12), machine{closeLate: true}.run)},
-	{"goroutines: no wait", prove.Hot, of(serveLines(12), machine{storm: true}.run)},
+	{"TCP: a wait that ignores the context", prove.Late, of(serveLines(events), byHand{ignoreContext: true, wait: func(int, int, int) time.Duration { return 4*time.Second + pauseFor() }}.run)},
+	{"TCP: it gives up after three tries", prove.GaveUp, of(serveLines(events), byHand{tries: 3}.run)},
+	{"TCP: the end of a connection is its end", prove.Ended, of(serveLines(events), byHand{onEnd: func() error { return nil }}.run)},
+	{"TCP: it reads on after an error", prove.Hot, of(serveLines(events), byHand{again: true}.run)},
+	{"TCP: it writes without a pause", prove.Unjudged, of(serveLines(events), byHand{keepAlive: true}.run)},
+	{"TCP: no deadline in the handshake", prove.Silent, of(greeted(events), byHand{greeting: true, noHandshake: always}.run)},
+	{"HTTP: no timeout", prove.Silent, of(serveEvents(events, absolute), eventSource{timeout: "none"}.run)},
+	{"HTTP: half an event", prove.Foreign, of(serveEvents(events, absolute), eventSource{half: true}.run)},
+	{"HTTP: no Last-Event-ID", prove.Repeated, of(serveEvents(events, absolute), eventSource{noID: true}.run)},
+	{"HTTP: an error of the transport is its end", prove.GaveUp, of(serveEvents(events, absolute), eventSource{status: true}.run)},
+	{"HTTP: it never waits", prove.Hot, of(serveEvents(events, absolute), eventSource{wait: func(int) time.Duration { return 0 }}.run)},
+	{"HTTP: equal waits", prove.Jitter, of(serveEvents(events, absolute), eventSource{wait: func(int) time.Duration { return time.Second }}.run)},
+	{"goroutines: the reader is left", prove.Left, of(serveLines(events), machine{leaks: true}.run)},
+	{"goroutines: a silent connection stays open", prove.Left, of(serveLines(events), machine{keepOpen: true}.run)},
+	{"goroutines: no timer", prove.Silent, of(serveLines(events), machine{noTimer: true}.run)},
+	{"goroutines: it reads ahead", prove.Lost, of(serveLines(events), machine{ahead: true}.run)},
+	{"goroutines: it looks at the context when a line comes", prove.Late, of(serveLines(events), machine{closeLate: true}.run)},
+	{"goroutines: no wait", prove.Hot, of(serveLines(events), machine{storm: true}.run)},
 	{"loop: the end is the end", prove.Ended, feeding(func(connect connect) ints {
 		return func(ctx context.Context, yield func(int) bool) error {
 			at := 0
@@ -230,7 +234,7 @@ var others = []wrong{
 	{"operators: it gives up at a dial without an answer", prove.GaveUp, feeding(func(connect connect) ints {
 		return operators.Resume(0, func(at int) ints {
 			return open(connect)(at).Catch(func(err error) ints {
-				if errors.Is(err, stream.ErrTimeout) && at == 6 {
+				if errors.Is(err, stream.ErrTimeout) && at == events/2 {
 					err = stream.Permanent(err)
 				}
 				return stream.Fail[int](err)
@@ -244,7 +248,7 @@ func TestWrong(t *testing.T) {
 		t.Skip("whole checks of each client")
 	}
 	all := missed
-	if os.Getenv("RETRYWHEN_NIGHTLY") == "1" {
+	if night {
 		all = slices.Concat(missed, others)
 	}
 	for _, w := range all {

@@ -9,9 +9,9 @@ import (
 // no effect.
 type Attempt struct {
 	n       int
-	last    error     // of the attempt before
-	failure error     // of this one
-	loop    *attempts // nil when the turn is over
+	last    error      // of the attempt before
+	failure error      // of this one
+	op      *Operation // nil when the turn is over
 }
 
 // N returns the number of this attempt in the whole loop, from 1.
@@ -27,8 +27,8 @@ func (a *Attempt) Fail(err error) { a.failure = err }
 // Reset records that this attempt works: if it fails later, that failure is the first in a row. If there were failures
 // before, the outage is over and OnRecovered is called. The first Reset of a turn refunds the budget.
 func (a *Attempt) Reset() {
-	if a.loop != nil {
-		a.loop.begin(true).Reset()
+	if a.op != nil {
+		a.op.Reset()
 	}
 }
 
@@ -57,77 +57,18 @@ func (a *Attempt) Reset() {
 // operation of its own.
 func (p Policy) Attempts(ctx context.Context) iter.Seq2[*Attempt, error] {
 	return func(yield func(*Attempt, error) bool) {
-		loop := &attempts{ctx: ctx, config: p.settings(), first: Attempt{n: 1}}
-		a, again, end := &loop.first, true, loop.cancelled()
-		if end != nil {
-			a = &Attempt{}
-		}
-		for end == nil && again {
-			if a.failure != nil {
-				a = &Attempt{n: a.n + 1, last: a.failure}
+		op, a := p.Start(ctx), &Attempt{}
+		end := op.Cancelled()
+		for end == nil {
+			a = &Attempt{n: op.beginAttempt(), last: a.failure, op: &op}
+			more := yield(a, nil)
+			a.op = nil
+			if a.failure == nil || !more {
+				_ = op.Done(Outcome{Err: a.failure})
+				return
 			}
-			again, end = loop.turn(a, yield)
+			end = op.next(a.failure)
 		}
-		if end != nil {
-			yield(a, end)
-		}
+		yield(a, op.Done(Outcome{Err: end}))
 	}
-}
-
-// attempts is one run of an Attempts loop.
-type attempts struct {
-	op     *Operation // nil until it is needed, which it rarely is in a loop that succeeds at once
-	ctx    context.Context
-	config *config
-	first  Attempt
-}
-
-// begin returns the operation. If there is none it makes one; running says that a turn has begun.
-func (l *attempts) begin(running bool) *Operation {
-	if l.op == nil {
-		l.op = new(Operation)
-		l.op.begin(l.ctx, l.config)
-		l.op.running = running
-	}
-	return l.op
-}
-
-// cancelled returns the error of a loop whose context has ended before the first turn.
-func (l *attempts) cancelled() error {
-	if !l.config.timed && l.ctx.Err() == nil {
-		return nil
-	}
-	end := l.begin(false).Cancelled()
-	if end != nil {
-		_ = l.op.Done(Outcome{Err: end})
-	}
-	return end
-}
-
-// turn runs the turn of a, and waits until the next one is due. It returns false if there is none, and the error with
-// which the policy ends the loop.
-func (l *attempts) turn(a *Attempt, yield func(*Attempt, error) bool) (again bool, end error) {
-	if l.op != nil {
-		l.op.beginAttempt()
-	}
-	a.loop = l
-	more := yield(a, nil)
-	a.loop = nil
-	if a.failure == nil && l.op == nil {
-		l.config.refund(1)
-		return false, nil
-	}
-	op := l.begin(true)
-	if a.failure == nil || !more {
-		_ = op.Done(Outcome{Err: a.failure})
-		return false, nil
-	}
-	delay, end := op.Failed(Outcome{Err: a.failure})
-	if end == nil {
-		end = op.Wait(delay)
-	}
-	if end != nil {
-		return false, op.Done(Outcome{Err: end})
-	}
-	return true, nil
 }

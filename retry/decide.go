@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"log/slog"
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/ending"
@@ -13,55 +14,61 @@ import (
 //
 // The values of f.Items refund the budget and end an outage, with OnRecovered; then OnAttempt is called, and OnRetry or
 // OnGiveUp, and Log logs.
-func (o *Operation) Failed(f Outcome) (time.Duration, error) { return o.failed(&f, false) }
+func (o *Operation) Failed(f Outcome) (time.Duration, error) { return o.failed(&f, nil) }
 
 // Refused is Failed for a failure that the caller cannot retry: the policy gives up, with ErrRefused as the Cause. As
 // after any failure, an error that is permanent, or that the predicate refuses, is returned unchanged.
 func (o *Operation) Refused(f Outcome) error {
-	_, end := o.failed(&f, true)
+	_, end := o.failed(&f, ErrRefused)
 	return end
 }
 
-func (o *Operation) failed(f *Outcome, refused bool) (time.Duration, error) {
-	o.config.refund(f.Items)
-	o.note(f)
+// next returns nil when the attempt after the failure is due, else the error with which the operation ends.
+func (o *Operation) next(failure error) error {
+	delay, end := o.failed(&Outcome{Err: failure}, nil)
+	if end == nil {
+		end = o.Wait(delay)
+	}
+	return end
+}
+
+// failed counts a failure and decides about it. cause is why it cannot be retried, nil if it can.
+func (o *Operation) failed(f *Outcome, cause error) (time.Duration, error) {
+	o.count(f)
 	if o.ctx.Err() != nil {
 		return 0, o.cancelled(f, o.state.retries)
 	}
 	o.last = f.Err
-	return o.decide(f, refused)
+	return o.decide(f, cause)
 }
 
-// note counts the failed attempt, and its outage.
-func (o *Operation) note(f *Outcome) {
-	if o.at = f.At; f.Lasted == 0 && o.running && o.config.timed {
+// count counts the failed attempt, its values, and its outage.
+func (o *Operation) count(f *Outcome) {
+	c, s := o.config, &o.state
+	if o.at = f.At; f.Lasted == 0 && o.running && c.timed {
 		f.Lasted = o.time().Sub(o.start)
 	}
-	if f.Items > 0 && !o.worked {
+	if f.Items > 0 {
+		c.refund(f.Items)
 		o.Works()
 	}
-	s := &o.state
-	o.count(f.Lasted)
-	o.attemptOver(s.attempts, f.Err, f.Lasted)
+	if s.attempts++; s.attempts == 1 {
+		s.first = o.time()
+		if c.onDone != nil {
+			o.beganBefore(s.first.Add(-f.Lasted))
+			s.lead = s.first.Sub(o.began)
+		}
+	}
+	if c.onAttempt != nil {
+		o.reportAttempt(s.attempts, f)
+	}
 	if s.failures++; s.failures == 1 {
 		s.outage = o.time().Sub(s.first)
 	}
 	if o.reset {
 		s.restart()
 	}
-	o.running, o.worked, o.reset, o.waiting = false, false, false, false
-}
-
-// count counts the failed attempt.
-func (o *Operation) count(lasted time.Duration) {
-	if s := &o.state; s.attempts == 0 {
-		s.first = o.time()
-		if o.config.onDone != nil {
-			o.beganBefore(s.first.Add(-lasted))
-			s.lead = s.first.Sub(o.began)
-		}
-	}
-	o.state.attempts++
+	o.running, o.reset, o.waiting = false, false, false
 }
 
 // beganBefore records that the operation began at the given time or earlier: before the Operation was made, if an engine
@@ -72,29 +79,34 @@ func (o *Operation) beganBefore(at time.Time) {
 	}
 }
 
-// decide decides about a failure that was counted. refused says that it cannot be retried.
-func (o *Operation) decide(f *Outcome, refused bool) (time.Duration, error) {
+// decide decides about a failure that was counted.
+func (o *Operation) decide(f *Outcome, cause error) (delay time.Duration, end error) {
 	c, s := o.config, &o.state
 	simple := isSimple(f.Err)
-	if !simple && permanent.Is(f.Err) || !c.allows(f) {
+	if !simple && permanent.Is(f.Err) || c.retryable != nil && !c.retryable(f.Err) || c.beforeFirstItem && f.Items > 0 {
 		return 0, f.Err
 	}
-	if o.fired() || c.resets(f) {
+	if c.signals != nil && o.fired() || c.resets(f) {
 		s.restart()
 	}
 	if s.retries == 0 {
 		s.row = o.time().Sub(s.first)
 	}
-	var asked, delay time.Duration
-	cause := o.over(refused)
-	if cause == nil {
+	var dictates time.Duration
+	switch {
+	case cause != nil:
+	case !o.allowed && withoutRetries(o.ctx):
+		cause = ErrWithoutRetries
+	case c.limit >= 0 && int64(s.retries) >= c.limit:
+		cause = reached{limit: ErrLimit, n: c.limit}
+	default:
 		if !simple {
-			asked = dictated(f.Err)
+			dictates = dictated(f.Err)
 		}
-		delay, cause = o.delay(f.Err, asked)
-	}
-	if cause == nil && c.budget != nil && !c.budget.take(o.time()) {
-		cause = ErrBudget
+		delay, cause = o.delay(f.Err, dictates)
+		if cause == nil && c.budget != nil && !c.budget.take(o.time()) {
+			cause = ErrBudget
+		}
 	}
 	if cause != nil {
 		return 0, o.giveUp(cause)
@@ -102,14 +114,9 @@ func (o *Operation) decide(f *Outcome, refused bool) (time.Duration, error) {
 	s.retries++
 	o.waiting, o.allowed = true, true
 	if c.onRetry != nil || c.onOutage != nil || c.logs {
-		o.retrying(f, delay, asked > 0)
+		o.retrying(f, delay, dictates > 0)
 	}
 	return delay, nil
-}
-
-// allows reports whether the predicates allow a retry after f.
-func (c *config) allows(f *Outcome) bool {
-	return (c.retryable == nil || c.retryable(f.Err)) && !(c.beforeFirstItem && f.Items > 0)
 }
 
 // resets reports whether the attempt of f restarts the count.
@@ -117,68 +124,47 @@ func (c *config) resets(f *Outcome) bool {
 	return c.resetAfterItems > 0 && f.Items >= c.resetAfterItems || c.resetAfter > 0 && f.Lasted >= c.resetAfter
 }
 
-// over returns the reason why there is no further retry, whatever its delay, or nil. refused says that the failure
-// cannot be retried.
-func (o *Operation) over(refused bool) error {
-	limit := o.config.limit
-	switch {
-	case refused:
-		return ErrRefused
-	case !o.allowed && withoutRetries(o.ctx):
-		return ErrWithoutRetries
-	case limit >= 0 && int64(o.state.retries) >= limit:
-		return reached{limit: limitSentinel, n: limit}
-	}
-	return nil
-}
-
 // fired reports whether a signal has fired since the operation's last failure or, if a State was read from text, since
 // its first decision.
 func (o *Operation) fired() bool {
-	if o.config.signals == nil {
-		return false
-	}
-	seen, fires := o.state.fires, o.config.fires()
-	o.state.fires = fires
-	return seen != 0 && seen != fires
+	seen := o.state.fires
+	o.state.fires = o.config.fires()
+	return seen != 0 && seen != o.state.fires
 }
 
 // delay returns the wait before the next retry, or the reason why there is none. dictated is the delay that the failure
 // dictates, 0 or less for none.
-func (o *Operation) delay(failure error, dictated time.Duration) (time.Duration, error) {
+func (o *Operation) delay(failure error, dictated time.Duration) (delay time.Duration, cause error) {
 	c, s := o.config, &o.state
 	b := &c.curve
 	if c.curves != nil {
 		b = c.curveFor(failure)
 	}
 	n, u := s.retries+1, 0.0
-	if b.draws > nothing {
+	if b.random {
 		u = c.draw(b, s)
 	}
 	if dictated > 0 {
 		if c.maxRetryAfter >= 0 && dictated > c.maxRetryAfter {
-			return 0, reached{retryAfterSentinel, int64(c.maxRetryAfter), dictated}
+			return 0, reached{ErrMaxRetryAfter, int64(c.maxRetryAfter), dictated}
 		}
 		room, cause := o.room(dictated)
 		if cause != nil {
 			return 0, cause
 		}
-		return b.backoff.Dictated(dictated, room, u), nil
+		return b.Dictated(dictated, room, u), nil
 	}
 	if c.stopAt >= 0 {
-		if next := b.backoff.Ceiling(n); next >= c.stopAt {
-			return 0, reached{stopAtSentinel, int64(c.stopAt), next}
+		if next := b.Ceiling(n); next >= c.stopAt {
+			return 0, reached{ErrStopAt, int64(c.stopAt), next}
 		}
 	}
-	var delay time.Duration
-	if b.draws != nothing {
-		delay = b.backoff.After(n, s.previous, u)
+	if b.waits {
+		delay = b.After(n, s.previous, u)
 	}
-	s.previous = delay
-	if c.within < 0 && delay == 0 {
-		return delay, nil
+	if s.previous = delay; delay > 0 || c.within >= 0 {
+		_, cause = o.room(delay)
 	}
-	_, cause := o.room(delay)
 	return delay, cause
 }
 
@@ -190,7 +176,7 @@ func (o *Operation) room(d time.Duration) (time.Duration, error) {
 	if c.within >= 0 {
 		left := c.within - max(0, o.time().Sub(o.state.since())) // a clock may go back
 		if d > left {
-			return 0, reached{limit: withinSentinel, n: int64(c.within)}
+			return 0, reached{limit: ErrWithin, n: int64(c.within)}
 		}
 		room = left - d
 	}
@@ -212,16 +198,12 @@ func (o *Operation) giveUp(cause error) *Error {
 	err := o.failure(cause, o.state.retries)
 	c := o.config
 	o.logged = false
-	c.logGiveUp(o.ctx, err)
+	c.log(o.ctx, slog.LevelError, "giving up", slog.Any("error", err))
 	for _, hook := range c.onGiveUp {
 		hook(o.ctx, err)
 	}
 	return err
 }
-
-// EndError returns the *Error of an operation that its engine ends here, after a failure, for a cause of its own. It calls
-// no hook.
-func (o *Operation) EndError(cause error) *Error { return o.failure(cause, o.state.retries) }
 
 // failure returns the error of an operation that ends here after the given number of retries in a row.
 func (o *Operation) failure(cause error, retries int) *Error {

@@ -20,20 +20,54 @@ import (
 // 64 calls. Retry in one layer, and call the others under WithoutRetries.
 //
 // If ctx has ended before the first call, f is not called. A panic of f reaches the caller.
-func Do[T any](ctx context.Context, p Policy, f func(context.Context) (T, error)) (T, error) {
+func Do[T any](ctx context.Context, p Policy, f func(context.Context) (T, error)) (v T, err error) {
 	if f == nil {
 		panicf("Do", "f is nil")
 	}
 	c := p.settings()
-	if !c.timed && c.attemptTimeout < 0 && ctx.Err() == nil {
-		v, err := f(ctx)
-		if err == nil {
-			c.refund(1)
-			return v, nil
-		}
-		return again(ctx, c, f, v, err)
+	if c.timed || c.attemptTimeout >= 0 || ctx.Err() != nil {
+		return loop(ctx, c, f, v, nil)
 	}
-	return slowDo(ctx, c, f)
+	if v, err = f(ctx); err == nil { // without an Operation, which a first success rarely needs
+		c.refund(1)
+		return v, nil
+	}
+	return loop(ctx, c, f, v, err)
+}
+
+// loop makes the calls of Do. failure is the error of the first call, if it was made already.
+func loop[T any](ctx context.Context, c *config, f func(context.Context) (T, error), v T, failure error) (T, error) {
+	var (
+		op       Operation
+		contexts = attempt.NewContexts(ctx)
+		end      error
+	)
+	op.begin(ctx, c)
+	if failure == nil {
+		end = op.Cancelled()
+	} else {
+		end = op.next(failure)
+	}
+	for end == nil {
+		next := contexts.Attempt(op.beginAttempt())
+		if c.attemptTimeout < 0 {
+			v, failure = f(next)
+		} else {
+			v, failure = callWithin(next, &op, f)
+		}
+		if failure == nil {
+			return v, op.Done(Outcome{})
+		}
+		end = op.next(failure)
+	}
+	return v, op.Done(Outcome{Err: end})
+}
+
+// callWithin calls f under the policy's AttemptTimeout.
+func callWithin[T any](ctx context.Context, op *Operation, f func(context.Context) (T, error)) (T, error) {
+	ctx, cancel := withTimeout(ctx, op.theClock(), op.config.attemptTimeout)
+	defer cancel()
+	return f(ctx)
 }
 
 // Run is Do for a function without a result.
@@ -43,48 +77,4 @@ func Run(ctx context.Context, p Policy, f func(context.Context) error) error {
 	}
 	_, err := Do(ctx, p, func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) })
 	return err
-}
-
-// slowDo is Do for a call that is timed, whose context has ended, or that must not be made.
-func slowDo[T any](ctx context.Context, c *config, f func(context.Context) (T, error)) (v T, err error) {
-	var op Operation
-	op.begin(ctx, c)
-	if err := op.Cancelled(); err != nil {
-		return v, op.Done(Outcome{Err: err})
-	}
-	op.beginAttempt()
-	v, err = call(ctx, &op, f)
-	return loop(ctx, &op, f, v, err)
-}
-
-// again continues Do after a first call that failed.
-func again[T any](ctx context.Context, c *config, f func(context.Context) (T, error), v T, err error) (T, error) {
-	var op Operation
-	op.begin(ctx, c)
-	return loop(ctx, &op, f, v, err)
-}
-
-func loop[T any](ctx context.Context, op *Operation, f func(context.Context) (T, error), v T, err error) (T, error) {
-	attempts := attempt.NewOperation(ctx)
-	for err != nil {
-		delay, end := op.Failed(Outcome{Err: err})
-		if end == nil {
-			end = op.Wait(delay)
-		}
-		if end != nil {
-			return v, op.Done(Outcome{Err: end})
-		}
-		v, err = call(attempts.Attempt(op.beginAttempt()), op, f)
-	}
-	return v, op.Done(Outcome{})
-}
-
-// call calls f once.
-func call[T any](ctx context.Context, op *Operation, f func(context.Context) (T, error)) (T, error) {
-	if op.config.attemptTimeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = withTimeout(ctx, op.theClock(), op.config.attemptTimeout)
-		defer cancel()
-	}
-	return f(ctx)
 }

@@ -1,11 +1,10 @@
 // Package retry decides whether and when an operation is tried again.
 //
 // A [Policy] has a backoff.Backoff, which computes the delays, and perhaps others for certain failures (BackoffFor). Its
-// options say when to give up (Limit, Within, StopAt,
-// a Budget; the context's deadline counts too), when to restart the count (ResetAfter, ResetAfterItems, ResetOn), and
-// which hooks to call (OnAttempt, OnRetry, OnOutage, OnGiveUp, OnRecovered, OnDone, Log), and what is retried (Name). A
-// Policy is an immutable value; the state of one operation is an [Operation], and what of it can be stored a [State].
-// The same policy retries
+// options say when to give up (Limit, Within, StopAt, a Budget; the context's deadline counts too), when to restart the
+// count (ResetAfter, ResetAfterItems, ResetOn), which hooks to call (OnAttempt, OnRetry, OnOutage, OnGiveUp,
+// OnRecovered, OnDone, Log), and what is retried (Name). A Policy is an immutable value; the state of one operation is
+// an [Operation], and what of it can be stored a [State]. The same policy retries
 //
 //   - a function: [Do], [Run];
 //   - a loop: [Policy.Attempts];
@@ -19,6 +18,23 @@
 // An attempt is one run, a failure an attempt that ended in an error, a retry an attempt after the first. The delay is
 // the wait before a retry. "In a row" means since the start or the last reset. An outage begins with the first failure
 // after something worked, and ends when something works again (stream.Works says when an attempt of a stream does).
+//
+// # The way of a failure
+//
+// Every retry is made by one loop: Do's in do.go, Attempts' in attempts.go, a stream's in stream/retrywhen.go.
+//
+//	f(ctx)             the attempt: a call, a turn of the loop, a run of the source
+//	Operation.Failed   decide.go:
+//	    count              counts the attempt and its values, and calls OnAttempt
+//	    decide             returns the delay of the next retry, or the error with which the operation ends:
+//	        delay              from the backoff, or dictated by the failure
+//	        budget.take        a token
+//	        retrying           calls OnOutage, Log and OnRetry; or giveUp: Log and OnGiveUp
+//	Operation.Wait     end.go: the one place that waits
+//	Operation.Done     end.go: the hooks of the end
+//
+// A stream whose handler contains a policy, but is not one, has the same Operation: its failures go through the handler
+// (stream/failures.go) to the stream of [Policy.Handle], which decides and waits.
 //
 // # Order
 //
@@ -35,6 +51,12 @@
 //
 // A policy retries any error, also the *Error of an inner policy: three layers of three retries each make 64 calls.
 // Retry in one layer, and call the others under [WithoutRetries]. No layer retries a permanent error.
+//
+// # For engines
+//
+// Most code needs none of these, which stand in engine.go: [Policy.Plain], [Policy.Signals], [Quiet],
+// [Operation.EndError], [Signal.Notify] and [Signal.Stop]. They are for an engine with many operations at once that
+// waits in its own way, such as operators.MapRetry.
 //
 // # Time
 //

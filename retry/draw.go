@@ -5,41 +5,22 @@ import (
 	"math/rand/v2"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/internal/golden"
 )
 
-// draws says when a policy draws a random number.
-type draws uint8
-
-const (
-	never      draws = iota // the backoff is not random
-	nothing                 // and it does not wait
-	always                  // for each retry
-	onceInARow              // for the retries in a row: Tiled
-)
-
-// curve is a backoff and what it draws, for the failures that match accepts; for all others if match is nil.
+// curve is a backoff for the failures that match accepts; for all others if match is nil.
 type curve struct {
-	backoff backoff.Backoff
-	draws   draws
-	match   func(error) bool
+	backoff.Backoff
+	match  func(error) bool
+	waits  bool // else it is the zero Backoff
+	random bool
 }
 
 func curveOf(b backoff.Backoff, match func(error) bool) curve {
-	c := curve{backoff: b, match: match}
-	switch {
-	case b == backoff.Backoff{}:
-		c.draws = nothing
-	case !b.IsRandom():
-		c.draws = never
-	case b.IsTiled():
-		c.draws = onceInARow
-	default:
-		c.draws = always
-	}
-	return c
+	return curve{b, match, b != backoff.Backoff{}, b.IsRandom()}
 }
 
-// curveFor returns the curve for the delay after a failure, if there are several.
+// curveFor returns the curve for the delay after a failure.
 func (c *config) curveFor(failure error) *curve {
 	for i := len(c.curves) - 1; i >= 0; i-- {
 		if c.curves[i].match(failure) {
@@ -49,13 +30,14 @@ func (c *config) curveFor(failure error) *curve {
 	return &c.curve
 }
 
-// draw returns the random number for the next retry after the curve's delay, which is random.
+// draw returns the random number for the next retry after the curve's delay: one for each retry, under Tiled one for the
+// retries in a row.
 func (c *config) draw(b *curve, s *State) float64 {
-	switch {
-	case b.draws == always:
+	if !b.IsTiled() {
 		return c.random(rand.Float64)
-	case s.place == 0:
-		s.setPlace(c.random(places.next))
+	}
+	if s.place == 0 {
+		s.setPlace(c.random(places.Next))
 	}
 	return math.Float64frombits(s.place - 1)
 }
@@ -67,3 +49,7 @@ func (c *config) random(source func() float64) float64 {
 	}
 	return source()
 }
+
+// places is the process's sequence for the operations of tiled backoffs. It starts anywhere. Operations that fail together
+// spread evenly, without knowing how many they are.
+var places = golden.NewSequence(rand.Uint64())

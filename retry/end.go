@@ -2,6 +2,7 @@ package retry
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/timer"
@@ -58,7 +59,7 @@ func (o *Operation) Cancelled() error {
 	}
 	retries := o.state.retries
 	switch {
-	case o.fired():
+	case o.config.signals != nil && o.fired():
 		o.state.restart()
 		retries = 0
 	case o.waiting:
@@ -78,52 +79,35 @@ func (o *Operation) Done(end Outcome) error {
 
 // done ends the operation with err. last is the attempt that was not reported, if there is one.
 func (o *Operation) done(last *Outcome, err error) {
-	attempts := o.state.attempts
+	c, attempts := o.config, o.state.attempts
 	if err == nil || o.running {
 		attempts++
-		o.lastOver(attempts, last)
+		if last.Lasted == 0 && c.onAttempt != nil && !o.start.IsZero() {
+			last.Lasted = o.now().Sub(o.start)
+		}
+		o.reportAttempt(attempts, last)
 	}
 	switch {
 	case err == nil:
 		if !o.reset {
-			o.config.refund(max(1, last.Items))
+			c.refund(max(1, last.Items))
 		}
 		o.Works()
 	case o.running:
-		o.config.refund(last.Items)
+		c.refund(last.Items)
 	}
-	if last.Lasted > 0 && o.state.attempts == 0 && o.config.onDone != nil {
-		o.beganBefore(o.now().Add(-last.Lasted))
+	o.endOutage()
+	if o.logged { // and neither a recovery nor that the policy gave up
+		c.log(o.ctx, slog.LevelInfo, "retries ended", slog.Int("attempts", attempts), slog.Any("error", err))
 	}
-	o.end(attempts, err)
-}
-
-// lastOver calls the hooks for the end of the last attempt, which is that of the operation too.
-func (o *Operation) lastOver(n int, end *Outcome) {
-	if o.config.onAttempt == nil {
+	if c.onDone == nil {
 		return
 	}
-	if end.Lasted == 0 && !o.start.IsZero() {
-		end.Lasted = o.now().Sub(o.start)
+	if last.Lasted > 0 && o.state.attempts == 0 {
+		o.beganBefore(o.now().Add(-last.Lasted))
 	}
-	o.attemptOver(n, end.Err, end.Lasted)
-}
-
-// end calls the hooks for the end of the operation.
-func (o *Operation) end(attempts int, err error) {
-	o.outageOver()
-	c := o.config
-	if o.logged {
-		c.logEnded(o.ctx, attempts, err)
-	}
-	if c.onDone != nil {
-		c.done(o.ctx, Result{Err: err, Attempts: attempts, Elapsed: o.now().Sub(o.began)})
-	}
-}
-
-func (c *config) done(ctx context.Context, r Result) {
-	r.Retries = max(0, r.Attempts-1)
+	r := Result{Err: err, Attempts: attempts, Retries: max(0, attempts-1), Elapsed: o.now().Sub(o.began)}
 	for _, hook := range c.onDone {
-		hook(ctx, r)
+		hook(o.ctx, r)
 	}
 }

@@ -30,20 +30,13 @@ var (
 // contains the number, and the delay that exceeds it: "delay limit of 10s, the next wait would be 16s".
 var (
 	// ErrLimit: Limit, or WithoutRetries.
-	ErrLimit error = limitSentinel
+	ErrLimit error = &sentinel{"limit of retries", "limit"}
 	// ErrWithin: Within.
-	ErrWithin error = withinSentinel
+	ErrWithin error = &sentinel{"time limit of the retries", "time limit"}
 	// ErrStopAt: StopAt.
-	ErrStopAt error = stopAtSentinel
+	ErrStopAt error = &sentinel{"delay limit", "delay limit"}
 	// ErrMaxRetryAfter: MaxRetryAfter.
-	ErrMaxRetryAfter error = retryAfterSentinel
-)
-
-var (
-	limitSentinel      = &sentinel{"limit of retries", "limit"}
-	withinSentinel     = &sentinel{"time limit of the retries", "time limit"}
-	stopAtSentinel     = &sentinel{"delay limit", "delay limit"}
-	retryAfterSentinel = &sentinel{"limit of dictated delays", "limit of dictated delays"}
+	ErrMaxRetryAfter error = &sentinel{"limit of dictated delays", "limit of dictated delays"}
 )
 
 // sentinel is the error of one kind of limit.
@@ -57,20 +50,20 @@ func (s *sentinel) Unwrap() error { return ErrExhausted }
 
 // reached is a limit with its number: of retries, or of nanoseconds; for limits of a delay also the delay that exceeds it.
 type reached struct {
-	limit *sentinel
+	limit error // a sentinel
 	n     int64
 	next  time.Duration
 }
 
 func (r reached) Error() string {
 	number := words.Duration(time.Duration(r.n))
-	if r.limit == limitSentinel {
+	if r.limit == ErrLimit {
 		number = plural(r.n, "retry", "retries")
 	}
 	if r.next > 0 {
 		number += ", the next wait would be " + words.Duration(r.next)
 	}
-	return r.limit.name + " of " + number
+	return r.limit.(*sentinel).name + " of " + number
 }
 func (r reached) Unwrap() error { return r.limit }
 
@@ -88,7 +81,7 @@ func (deadlineError) Unwrap() error { return context.DeadlineExceeded }
 func (deadlineError) Timeout() bool { return true }
 
 // ErrWithoutRetries: the context is one of WithoutRetries. It matches ErrLimit and ErrExhausted.
-var ErrWithoutRetries error = &reached{limit: limitSentinel}
+var ErrWithoutRetries error = &reached{limit: ErrLimit}
 
 // Error is the error with which a policy gives up. errors.Is and errors.As find its Cause and the Last error.
 type Error struct {

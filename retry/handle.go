@@ -28,34 +28,16 @@ func (p Policy) Handle(failures stream.Stream[stream.Failure]) stream.Stream[str
 	}
 	return func(ctx context.Context, yield func(stream.Failure) bool) error {
 		o := p.operationUnder(ctx)
-		if o.in != nil && ctx == o.in {
-			ctx = o.op.ctx // the same, and cheaper
+		if o.in == nil {
+			defer o.op.endOutage()
 		}
 		var (
 			wait = timer.New(o.op.config.clockUnder(ctx))
 			end  error
 		)
-		if o.in == nil {
-			defer o.op.outageOver()
-		}
 		err := failures(ctx, func(f stream.Failure) bool {
-			var next decision
-			if ctx.Err() == nil {
-				if next = o.decide(f); next.end != nil {
-					end = next.end
-					return false
-				}
-				if next.delay > 0 {
-					o.op.config.wait(ctx, &wait, next.delay, next.fires)
-				}
-			}
-			if end = ending.ContextError(ctx); end != nil {
-				return false
-			}
-			if o.measures() {
-				o.answers()
-			}
-			return yield(stream.Failure{N: f.N})
+			end = o.next(ctx, &wait, attempt.Failure{Err: f.Err, N: f.N, Items: f.Items, Lasted: f.Lasted})
+			return end == nil && yield(stream.Failure{N: f.N})
 		})
 		if end != nil {
 			return end
@@ -64,8 +46,8 @@ func (p Policy) Handle(failures stream.Stream[stream.Failure]) stream.Stream[str
 	}
 }
 
-// subscription is the operation of a subscription to a retried stream. Its methods are called in a turn of the
-// subscription, except decide and answers, which wait for one.
+// subscription is the operation of a subscription to a retried stream. Its methods are called with the subscription's
+// lock, except next, Next, decide and answers, which acquire it.
 type subscription struct {
 	op Operation
 	in *attempt.Subscription // nil outside of RetryWhen: then there is one run of Handle's stream, and nobody else
@@ -91,8 +73,8 @@ func (p Policy) operationUnder(ctx context.Context) *subscription {
 		o.op.begin(ctx, p.settings())
 		return o
 	}
-	s.Enter()
-	defer s.Leave()
+	s.Lock()
+	defer s.Unlock()
 	return p.operationOf(s)
 }
 
@@ -112,14 +94,16 @@ func (p Policy) operationOf(s *attempt.Subscription) *subscription {
 
 // Observe is called by stream.RetryWhen, which looks for it in the handler. So a handler that embeds p also reports
 // subscriptions that never fail.
-func (p Policy) Observe(s *attempt.Subscription, end attempt.End) {
+func (p Policy) Observe(s *attempt.Subscription, handler any, end attempt.End) attempt.Driver {
 	c := p.settings()
 	switch {
 	case end.Attempts == 0:
-		s.Enter()
-		defer s.Leave()
-		_, s.Alone = s.Handler.(Policy)
-		p.operationOf(s)
+		s.Lock()
+		defer s.Unlock()
+		o := p.operationOf(s)
+		if _, alone := handler.(Policy); alone {
+			return o
+		}
 	case !c.plain:
 		var o subscription
 		o.op.beginAt(s.Context, c, s.Began)
@@ -128,6 +112,7 @@ func (p Policy) Observe(s *attempt.Subscription, end attempt.End) {
 		}
 		o.Ended(end)
 	}
+	return nil
 }
 
 var _ attempt.Observer = Policy{}
@@ -140,46 +125,67 @@ func (o *Operation) beginAt(ctx context.Context, c *config, began time.Time) {
 	}
 }
 
+// Next decides about a failure, and waits.
+func (o *subscription) Next(f attempt.Failure) error {
+	o.op.theClock()
+	return o.next(o.op.ctx, &o.op.timer, f)
+}
+
+// next returns nil when the attempt after the failure is due, else the error that ends the subscription.
+func (o *subscription) next(ctx context.Context, wait *timer.Timer, f attempt.Failure) error {
+	if ctx.Err() == nil {
+		next := o.decide(f)
+		if next.end != nil {
+			return next.end
+		}
+		o.op.config.wait(ctx, wait, next.delay, next.fires)
+	}
+	if ctx.Err() != nil {
+		return ending.ContextError(ctx)
+	}
+	if c := o.op.config; c.timed && c.clock != nil {
+		o.begins()
+	}
+	return nil
+}
+
 // decide returns the decision about a failure. All runs of Handle's stream get the same one. Two failures get none: one
 // that something else in the handler has answered so that a later attempt has failed or works already.
-func (o *subscription) decide(f stream.Failure) decision {
+func (o *subscription) decide(f attempt.Failure) decision {
 	if o.in == nil {
-		o.Failed(attempt.Failure{Err: f.Err, N: o.op.state.attempts + 1, Items: f.Items, Lasted: f.Lasted})
-	} else if !o.in.Idle() {
-		o.in.Enter()
-		defer o.in.Leave()
+		f.N = o.op.state.attempts + 1
+		o.Failed(f)
+	} else {
+		o.in.Lock()
+		defer o.in.Unlock()
 	}
 	switch n := o.op.state.attempts; {
-	case f.N != n && f.N != 0 && o.in != nil || o.decided != n && o.op.state.failures == 0:
+	case f.N != n && f.N != 0 || o.decided != n && o.op.state.failures == 0:
 		return decision{}
 	case o.decided != n:
 		o.op.last = f.Err
-		o.delay, o.end = o.op.decide(&Outcome{Err: f.Err, Items: f.Items, Lasted: o.lasted}, false)
+		o.delay, o.end = o.op.decide(&Outcome{Err: f.Err, Items: f.Items, Lasted: o.lasted}, nil)
 		o.decided, o.fires = n, o.op.state.fires
 	}
 	return o.decision
 }
 
-// measures reports whether the operation measures attempts on a clock of its own.
-func (o *subscription) measures() bool { return o.op.config.timed && o.op.config.clock != nil }
-
-// answers records that an attempt begins.
-func (o *subscription) answers() {
+// begins records that an attempt begins, for a policy that measures it on a clock of its own.
+func (o *subscription) begins() {
 	if o.in != nil {
-		o.in.Enter()
-		defer o.in.Leave()
+		o.in.Lock()
+		defer o.in.Unlock()
 	}
 	o.op.start, o.measured = o.op.now(), true
 }
 
 func (o *subscription) Failed(f attempt.Failure) {
 	outcome := Outcome{Err: f.Err, Items: f.Items, Lasted: o.own(f.Lasted)}
-	if c := o.op.config; c.clock == nil && o.in != nil && (f.N == 1 || c.timed) {
+	if o.op.config.clock == nil && o.in != nil {
 		outcome.At = o.in.Began.Add(f.At)
 	}
 	o.op.state.attempts = f.N - 1
-	o.op.config.refund(f.Items)
-	o.op.note(&outcome)
+	o.op.count(&outcome)
 	o.op.last, o.lasted = f.Err, outcome.Lasted
 }
 
@@ -198,4 +204,4 @@ func (o *subscription) Ended(end attempt.End) {
 	o.op.done(&Outcome{Err: end.Own, Items: end.Items, Lasted: o.own(end.Lasted)}, end.Err)
 }
 
-func (o *subscription) Aborted() { o.op.outageOver() }
+func (o *subscription) Aborted() { o.op.endOutage() }

@@ -43,7 +43,7 @@ type Result struct {
 func (o *Operation) retrying(f *Outcome, delay time.Duration, dictated bool) {
 	c, s := o.config, &o.state
 	e := Event{N: s.retries, Err: f.Err, Delay: delay, Elapsed: o.time().Sub(s.since()), Lasted: f.Lasted}
-	o.outageBegins(f.Err)
+	o.beginOutage(f.Err)
 	if c.logs {
 		c.logRetry(o.ctx, &e, dictated, s.failures == 1)
 		o.logged = true

@@ -3,7 +3,6 @@ package retry
 import (
 	"context"
 	"log/slog"
-	"time"
 )
 
 // Log logs outages (see Recovery) to logger: WARN for the first retry of an outage, DEBUG for each further retry, INFO
@@ -17,10 +16,10 @@ func Log(logger *slog.Logger) Option {
 	return func(c *config) { c.logger, c.logs = logger, true }
 }
 
-// Quiet is for code that has many operations at once: Log logs everything at DEBUG, and OnOutage is not called.
-func Quiet() Option { return func(c *config) { c.quiet, c.onOutage = true, nil } }
-
 func (c *config) log(ctx context.Context, level slog.Level, text string, attrs ...slog.Attr) {
+	if !c.logs {
+		return
+	}
 	if c.quiet {
 		level = slog.LevelDebug
 	}
@@ -37,29 +36,9 @@ func (c *config) log(ctx context.Context, level slog.Level, text string, attrs .
 func (c *config) logRetry(ctx context.Context, e *Event, dictated, begins bool) {
 	attrs := []slog.Attr{slog.Int("retry", e.N), slog.Duration("delay", e.Delay), slog.Bool("dictated", dictated),
 		slog.Duration("lasted", e.Lasted), slog.Any("error", e.Err)}
-	if !begins {
-		c.log(ctx, slog.LevelDebug, "retrying after a failure", attrs...)
-		return
+	level := slog.LevelDebug
+	if begins {
+		level, attrs = slog.LevelWarn, append(attrs, slog.String("policy", Policy{c}.String()))
 	}
-	c.log(ctx, slog.LevelWarn, "retrying after a failure", append(attrs, slog.String("policy", Policy{c}.String()))...)
-}
-
-func (c *config) logGiveUp(ctx context.Context, err *Error) {
-	if c.logs {
-		c.log(ctx, slog.LevelError, "giving up", slog.Any("error", err))
-	}
-}
-
-// logEnded logs the end of an outage without a recovery, if the policy did not give up.
-func (c *config) logEnded(ctx context.Context, attempts int, err error) {
-	if c.logs {
-		c.log(ctx, slog.LevelInfo, "retries ended", slog.Int("attempts", attempts), slog.Any("error", err))
-	}
-}
-
-func (c *config) logRecovered(ctx context.Context, r *Recovery) {
-	if c.logs {
-		c.log(ctx, slog.LevelInfo, "recovered", slog.Int("retries", r.Retries), slog.Duration("down", r.Down.Round(time.Microsecond)),
-			slog.Any("last", r.Last))
-	}
+	c.log(ctx, level, "retrying after a failure", attrs...)
 }

@@ -2,6 +2,7 @@ package retry
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/attempt"
@@ -47,7 +48,6 @@ type Operation struct {
 	allowed bool // a retry was: the context is none of WithoutRetries
 	down    bool // OnOutage's hooks were called for the present outage
 	running bool // an attempt was begun, and has not ended
-	worked  bool // it works
 	reset   bool // Reset was called in it
 	waiting bool // the next attempt is a retry that was not begun yet
 	logged  bool // a retry of this outage was logged, and its end was not
@@ -115,7 +115,7 @@ func (o *Operation) resume(ctx context.Context, c *config, s *State, last error)
 // State returns what must be stored to Continue the operation later. An outage is over for OnOutage's hooks; the next
 // failure that is retried begins it again.
 func (o *Operation) State() State {
-	o.outageOver()
+	o.endOutage()
 	return o.state
 }
 
@@ -142,7 +142,7 @@ func (o *Operation) Begin(ctx context.Context) context.Context {
 
 // beginAttempt returns the number of the attempt.
 func (o *Operation) beginAttempt() int {
-	o.running, o.worked, o.reset, o.waiting = true, false, false, false
+	o.running, o.reset, o.waiting = true, false, false
 	if o.config.timed {
 		o.start = o.now()
 	}
@@ -153,20 +153,20 @@ func (o *Operation) beginAttempt() int {
 // failures before, the outage is over and OnRecovered is called, unless the operation's context has ended. A call that succeeds
 // needs only Done.
 func (o *Operation) Works() {
-	o.worked = true
 	if o.state.failures == 0 {
 		return
 	}
 	last, retries := o.last, o.state.failures
 	o.last, o.state.failures = nil, 0
-	o.outageOver()
+	o.endOutage()
 	c := o.config
 	if (c.onRecovered == nil && !c.logs) || o.ctx.Err() != nil {
 		return
 	}
 	o.logged = false
 	r := Recovery{Retries: retries, Down: o.now().Sub(o.state.down()), Last: last}
-	c.logRecovered(o.ctx, &r)
+	c.log(o.ctx, slog.LevelInfo, "recovered", slog.Int("retries", r.Retries), slog.Duration("down", r.Down.Round(time.Microsecond)),
+		slog.Any("last", r.Last))
 	for _, hook := range c.onRecovered {
 		hook(o.ctx, r)
 	}

@@ -44,15 +44,15 @@ func OnOutage(begin func(ctx context.Context, failure error) (over func())) Opti
 	return func(c *config) { c.onOutage = append(slices.Clip(c.onOutage), begin) }
 }
 
-// attemptOver calls the hooks for the end of the n-th attempt.
-func (o *Operation) attemptOver(n int, err error, lasted time.Duration) {
+// reportAttempt calls the hooks for the end of the n-th attempt.
+func (o *Operation) reportAttempt(n int, end *Outcome) {
 	for _, hook := range o.config.onAttempt {
-		hook(o.ctx, AttemptEnd{N: n, Err: err, Lasted: lasted})
+		hook(o.ctx, AttemptEnd{N: n, Err: end.Err, Lasted: end.Lasted})
 	}
 }
 
-// outageBegins calls the hooks for the beginning of an outage, unless it has begun.
-func (o *Operation) outageBegins(failure error) {
+// beginOutage calls the hooks for the beginning of an outage, unless it has begun.
+func (o *Operation) beginOutage(failure error) {
 	if o.down {
 		return
 	}
@@ -64,8 +64,8 @@ func (o *Operation) outageBegins(failure error) {
 	}
 }
 
-// outageOver calls what the hooks for the beginning of the outage have returned.
-func (o *Operation) outageOver() {
+// endOutage calls what the hooks for the beginning of the outage have returned.
+func (o *Operation) endOutage() {
 	all := o.outage
 	o.outage, o.down = nil, false
 	for _, over := range all {

@@ -3,7 +3,6 @@ package retry
 import (
 	"context"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
@@ -96,7 +95,7 @@ func (c config) with(opts ...Option) *config {
 func (p Policy) Name() string { return p.settings().name }
 
 // Backoff returns the policy's backoff.
-func (p Policy) Backoff() backoff.Backoff { return p.settings().backoff }
+func (p Policy) Backoff() backoff.Backoff { return p.settings().Backoff }
 
 // Budget returns the policy's budget, and whether it has one.
 func (p Policy) Budget() (b *Budget, set bool) {
@@ -118,14 +117,6 @@ func (p Policy) StopAt() (d time.Duration, set bool) { return theStopAt.of(p) }
 
 // AttemptTimeout returns the timeout of each call, and whether it is set.
 func (p Policy) AttemptTimeout() (d time.Duration, set bool) { return theAttemptTimeout.of(p) }
-
-// Plain reports whether p has nothing to do with an attempt that succeeds, nor with an operation that is cancelled: it
-// has no AttemptTimeout, ResetAfter, budget or Log, and no hook but OnGiveUp. An engine with many operations then needs
-// an Operation only to decide about a failure.
-func (p Policy) Plain() bool { return p.settings().plain }
-
-// Signals returns the signals of ResetOn.
-func (p Policy) Signals() []*Signal { return slices.Clone(p.settings().signals) }
 
 // Clock returns the clock that p uses under ctx: its own (WithClock), else that of ctx, else the system clock.
 func (p Policy) Clock(ctx context.Context) stream.Clock { return p.settings().clockUnder(ctx) }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/internal/check"
+	"github.com/retrywhen/retrywhen/internal/goroutine"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/retry"
 )
@@ -26,6 +27,22 @@ var (
 	errBoom = errors.New("boom")
 	bubble  = check.Bubble
 )
+
+func TestDo_StartsNoGoroutine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		caller, before, attempts := goroutine.Current().ID, goroutine.Count(), 0
+		err := retry.Run(t.Context(), retry.New(backoff.Constant(time.Second), retry.Limit(3)), func(context.Context) error {
+			attempts++
+			if id, n := goroutine.Current().ID, goroutine.Count(); id != caller || n > before {
+				t.Errorf("attempt %d runs on goroutine %d of %d, want %d of %d", attempts, id, n, caller, before)
+			}
+			return errBoom
+		})
+		if attempts != 4 || !errors.Is(err, errBoom) {
+			t.Errorf("%d attempts, %v", attempts, err)
+		}
+	})
+}
 
 // calls is a function that fails a given number of times, and records when it was called.
 type calls struct {

@@ -16,7 +16,7 @@ func NewSignal() *Signal { return new(Signal) }
 
 // Fire ends every present wait of every policy with this signal (ResetOn), so these retries start at once. It restarts
 // the count of retries of all operations that have failed before, at once or when their current attempt fails. An
-// operation whose State comes from a text hears only of fires after Policy.Continue. Fire does not wait for any of them.
+// operation whose State comes from a text counts only fires after Policy.Continue. Fire does not wait for any of them.
 func (s *Signal) Fire() {
 	s.mu.Lock()
 	s.fires++
@@ -34,22 +34,4 @@ func (s *Signal) Fires() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.fires
-}
-
-// Notify makes Fire send to w until Stop is called, for an engine that waits in its own way. A send that would block is
-// skipped, so w needs a buffer of one.
-func (s *Signal) Notify(w chan<- struct{}) {
-	s.mu.Lock()
-	if s.waiters == nil {
-		s.waiters = make(map[chan<- struct{}]struct{})
-	}
-	s.waiters[w] = struct{}{}
-	s.mu.Unlock()
-}
-
-// Stop ends what Notify began.
-func (s *Signal) Stop(w chan<- struct{}) {
-	s.mu.Lock()
-	delete(s.waiters, w)
-	s.mu.Unlock()
 }

@@ -118,13 +118,11 @@ func (s *State) UnmarshalText(text []byte) error {
 // set sets the field of the word, or returns what the word should be. It puts a time into times.
 func (s *State) set(name, value string, times map[string]time.Time) (want string) {
 	var err error
-	switch name {
-	case "attempts":
-		s.attempts, want = count(value)
-	case "retries":
-		s.retries, want = count(value)
-	case "failures":
-		s.failures, want = count(value)
+	switch count := map[string]*int{"attempts": &s.attempts, "retries": &s.retries, "failures": &s.failures}[name]; name {
+	case "attempts", "retries", "failures":
+		if *count, err = strconv.Atoi(value); err != nil || *count < 0 {
+			return "a whole number of 0 or more"
+		}
 	case "first", "since", "began", "down":
 		if times[name], err = time.Parse(time.RFC3339Nano, value); err != nil {
 			return "a time like 2026-03-01T12:00:00Z"
@@ -142,15 +140,7 @@ func (s *State) set(name, value string, times map[string]time.Time) (want string
 	default:
 		return "attempts, first, began, failures, down, retries, since, previous or place"
 	}
-	return want
+	return ""
 }
 
 func (s *State) setPlace(place float64) { s.place = math.Float64bits(place) + 1 }
-
-func count(value string) (n int, want string) {
-	n, err := strconv.Atoi(value)
-	if err != nil || n < 0 {
-		return 0, "a whole number of 0 or more"
-	}
-	return n, ""
-}

@@ -60,7 +60,7 @@ func (e *parseError) Unwrap() error { return e.wrong }
 // Words returns the words of the policy's text form: those of its backoff, then the options that have a text form.
 func (p Policy) Words() []backoff.Word {
 	c := p.settings()
-	all := c.backoff.Words()
+	all := c.Backoff.Words()
 	for _, n := range notations {
 		if value, set := n.Format(c); set {
 			all = append(all, backoff.Word{Name: n.Name, Value: value})

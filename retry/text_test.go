@@ -105,7 +105,7 @@ func TestPolicyTextErrors_OfTheBackoff(t *testing.T) {
 		t.Errorf("got %v, want no other words for a wrong value", err)
 	}
 	_, err = retry.Parse("linear d=1s limit=x")
-	if wrong, ok := errors.AsType[*backoff.ParseError](err); !ok || wrong.Word != "limit=x" || wrong.Column() != 13 {
+	if wrong, ok := errors.AsType[*backoff.ParseError](err); !ok || wrong.Word != "limit=x" || wrong.Offset != 12 {
 		t.Errorf("%v is not a *backoff.ParseError of the word, but %v", err, wrong)
 	}
 }

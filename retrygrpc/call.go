@@ -2,7 +2,6 @@ package retrygrpc
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -26,32 +25,13 @@ func newRetrier(where string, p retry.Policy, opts []Option) *retrier {
 // retries reports whether calls of the method are retried.
 func (r *retrier) retries(method string) bool { return r.methods == nil || r.methods(method) }
 
-// call is the context of the policy's operation and of its hooks: the call's context, with the method.
-type call struct {
-	context.Context
-	method string
-}
-
-type callKey struct{}
-
-// Value returns the call itself for its key.
-func (c *call) Value(key any) any {
-	if key == (callKey{}) {
-		return c
-	}
-	return c.Context.Value(key)
-}
-
-// String describes the context in the form that package context uses.
-func (c *call) String() string { return fmt.Sprint(c.Context) }
+type methodKey struct{}
 
 // MethodFrom returns the method of the call for which a policy's hook is called, as in "/package.Service/Method", if
 // ctx is the hook's context, else "".
 func MethodFrom(ctx context.Context) string {
-	if c, ok := ctx.Value(callKey{}).(*call); ok {
-		return c.method
-	}
-	return ""
+	method, _ := ctx.Value(methodKey{}).(string)
+	return method
 }
 
 // try makes the n-th attempt of a call under ctx, as the next one of the operation, and sets the trailer of a failed one.
@@ -59,7 +39,7 @@ type try func(ctx context.Context, op *retry.Operation, n int, trailer *metadata
 
 // do makes attempts until one succeeds or the policy gives up.
 func (r *retrier) do(ctx context.Context, method string, try try) error {
-	op := r.policy.Start(&call{ctx, method})
+	op := r.policy.Start(context.WithValue(ctx, methodKey{}, method))
 	end := op.Cancelled()
 	for n := 1; end == nil; n++ {
 		var trailer metadata.MD

@@ -8,7 +8,7 @@
 // Receive makes a server stream a stream.Stream, which operators.Resume continues where it stopped.
 //
 // Invalid arguments (a nil function, no codes) panic when an option or an interceptor is made, with the argument's
-// name. This package starts no goroutine.
+// name.
 //
 // # Which calls are retried
 //

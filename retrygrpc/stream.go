@@ -114,7 +114,7 @@ func (s *responses) RecvMsg(m any) error {
 		}
 		return present.RecvMsg(m)
 	}
-	end := false
+	eof := false
 	err := s.retrier.do(s.ctx, s.method, func(ctx context.Context, op *retry.Operation, n int, trailer *metadata.MD) error {
 		if ctx = op.Begin(ctx); n > 1 {
 			s.reopen(ctx)
@@ -124,7 +124,7 @@ func (s *responses) RecvMsg(m any) error {
 			return err
 		}
 		if err = present.RecvMsg(m); err == io.EOF {
-			end = true
+			eof = true
 			return nil
 		}
 		if err != nil {
@@ -132,7 +132,7 @@ func (s *responses) RecvMsg(m any) error {
 		}
 		return err
 	})
-	if end {
+	if eof {
 		return io.EOF
 	}
 	return err

@@ -17,7 +17,7 @@ import (
 // closeFreezes says that a Close amid a Read of an HTTP/1 body waits for a mutex, which freezes a bubble.
 const closeFreezes = true
 
-// docs/testing.md has this test.
+// docs/testing.md links to this test.
 func TestAnHourOfRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()

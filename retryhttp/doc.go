@@ -4,7 +4,7 @@
 //	client := &http.Client{Transport: retryhttp.NewTransport(nil, retry.Default)}
 //
 // Invalid arguments (a nil function, a negative number) panic when an option, a Transport or a handler is made, with
-// the argument's name. This package starts no goroutine.
+// the argument's name. A call that has returned leaves no goroutine.
 //
 // # Which requests are retried
 //

@@ -33,14 +33,14 @@ func peek(resp *http.Response, limit int, timeout time.Duration, clock stream.Cl
 // inTime calls read, which reads from body, and reports whether it has returned within timeout. At timeout it closes
 // body, to end read.
 func inTime(clock stream.Clock, timeout time.Duration, body io.Closer, read func()) bool {
-	var over atomic.Bool // read has returned, or it is too late
+	var decided atomic.Bool // read has returned, or it is too late
 	timer := clock.AfterFunc(timeout, func() {
-		if over.CompareAndSwap(false, true) {
+		if decided.CompareAndSwap(false, true) {
 			body.Close()
 		}
 	})
 	read()
-	ok := over.CompareAndSwap(false, true)
+	ok := decided.CompareAndSwap(false, true)
 	timer.Stop()
 	return ok
 }

@@ -72,7 +72,7 @@ type resumedBody struct {
 	length    int64     // all bytes; -1 if unknown
 	began     time.Time // of the present response
 	failed    error     // of the last read; nil if the body can be read on
-	over      bool      // failed is final
+	final     bool      // failed is final
 
 	mu     sync.Mutex // never held while something is read or sent
 	body   io.ReadCloser
@@ -147,10 +147,10 @@ func (b *resumedBody) Read(p []byte) (n int, err error) {
 	if b.failed == nil {
 		n, b.failed = b.read(p)
 	}
-	if n == 0 && b.failed != nil && !b.over {
+	if n == 0 && b.failed != nil && !b.final {
 		n, b.failed = b.proceed(p, b.failed)
-		if b.over = b.failed != nil && n == 0; b.over {
-			b.end()
+		if b.final = b.failed != nil && n == 0; b.final {
+			b.endRest()
 		}
 	}
 	if n > 0 {
@@ -182,14 +182,14 @@ func (b *resumedBody) proceed(p []byte, err error) (int, error) {
 		return 0, err
 	}
 	broken := &bodyError{request: b.request, at: b.at, length: b.length, err: err, reason: b.obstacle}
-	ctx := b.open()
+	ctx := b.beginRest()
 	switch {
 	case ctx == nil: // closed
 		return 0, err
 	case broken.reason != nil:
 		return 0, broken
 	}
-	x := b.transport.begin(ctx, exchange{prepared: b.rest(), failure: broken, lasted: b.now().Sub(b.began), Outcome: Outcome{Request: b.request}})
+	x := b.transport.begin(ctx, &exchange{prepared: b.rest(), failure: broken, lasted: b.now().Sub(b.began), Outcome: Outcome{Request: b.request}})
 	defer x.drop()
 	end := x.op.Cancelled()
 	for attempt := 2; end == nil; attempt++ { // the first one broke
@@ -235,9 +235,9 @@ func (b *resumedBody) rest() *http.Request {
 	return r
 }
 
-// open returns the context of what continues the body, and closes the broken body. It returns nil if the body has been
+// beginRest returns the context of what continues the body, and closes the broken body. It returns nil if the body has been
 // closed.
-func (b *resumedBody) open() context.Context {
+func (b *resumedBody) beginRest() context.Context {
 	b.mu.Lock()
 	closed, body := b.closed, b.body
 	if b.ctx == nil {
@@ -264,8 +264,8 @@ func (b *resumedBody) replace(body io.ReadCloser) {
 	}
 }
 
-// end ends the context of what has continued the body.
-func (b *resumedBody) end() {
+// endRest ends the context of what has continued the body.
+func (b *resumedBody) endRest() {
 	b.mu.Lock()
 	cancel := b.cancel
 	b.mu.Unlock()
@@ -280,6 +280,6 @@ func (b *resumedBody) Close() error {
 	body := b.body
 	b.closed = true
 	b.mu.Unlock()
-	defer b.end()
+	defer b.endRest()
 	return body.Close()
 }

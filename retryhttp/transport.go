@@ -2,7 +2,6 @@ package retryhttp
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -63,7 +62,7 @@ func (t *Transport) CloseIdleConnections() {
 // RoundTrip sends req, and sends it again while the policy allows. The package comment says what it returns.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
-	x := t.begin(ctx, exchange{Outcome: Outcome{Request: req}})
+	x := t.begin(ctx, &exchange{Outcome: Outcome{Request: req}})
 	defer x.drop() // unless it is returned, also after a panic
 	end := x.op.Cancelled()
 	for n := 1; end == nil; n++ {
@@ -78,11 +77,10 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // begin begins the operation of an exchange under ctx.
-func (t *Transport) begin(ctx context.Context, x exchange) *exchange {
-	op := &operation{Context: ctx, exchange: x}
-	op.exchange.transport, op.exchange.ctx = t, ctx
-	op.exchange.op = t.policy.Start(op)
-	return &op.exchange
+func (t *Transport) begin(ctx context.Context, x *exchange) *exchange {
+	x.transport, x.ctx = t, ctx
+	x.op = t.policy.Start(context.WithValue(ctx, sentKey{}, x.Request))
+	return x
 }
 
 // next lets the policy decide about the failure of the last attempt, and waits. It returns the error with which the
@@ -101,32 +99,13 @@ func (x *exchange) next() error {
 	return x.op.Wait(delay)
 }
 
-// operation is the context of the policy's operation and of its hooks: the request's context, with the exchange.
-type operation struct {
-	context.Context
-	exchange exchange
-}
-
-type operationKey struct{}
-
-// Value returns the operation itself for its key.
-func (op *operation) Value(key any) any {
-	if key == (operationKey{}) {
-		return op
-	}
-	return op.Context.Value(key)
-}
-
-// String describes the context in the form that package context uses.
-func (op *operation) String() string { return fmt.Sprint(op.Context) }
+type sentKey struct{}
 
 // RequestFrom returns the request for which a policy's hook is called, as it was passed to the Transport, if ctx is the
 // hook's context. It returns nil for other contexts, such as those of the base transport.
 func RequestFrom(ctx context.Context) *http.Request {
-	if op, ok := ctx.Value(operationKey{}).(*operation); ok {
-		return op.exchange.Request
-	}
-	return nil
+	request, _ := ctx.Value(sentKey{}).(*http.Request)
+	return request
 }
 
 const (

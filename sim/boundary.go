@@ -91,12 +91,8 @@ func (b Boundary) Run(ctx context.Context) (*BoundaryResult, error) {
 	err := many[*OverloadResult]{
 		n: n, progress: b.Progress,
 		weight: func(i int) float64 { _, load, _ := of(i); return load },
-		worker: func() func(one) (*OverloadResult, error) {
-			return func(run one) (*OverloadResult, error) {
-				o := b.overload(of(run.i))
-				o.Progress = run.progress
-				return o.Run(run.ctx)
-			}
+		worker: func() computation[*OverloadResult] {
+			return func(ctx context.Context, i int) (*OverloadResult, error) { return b.overload(of(i)).Run(ctx) }
 		},
 		merge: func(i int, x *OverloadResult) {
 			done++

@@ -34,10 +34,10 @@ type Choose struct {
 	// longer; 0 is no target.
 	Wait time.Duration `json:"wait"`
 
-	Strategies []Strategy `json:"strategies"` // the choices; nil is Candidates
-	Placement  Placement  `json:"placement"`  // of the Candidates
-	Slots      bool       `json:"slots"`      // the server assigns slots, see Outage
-	Runs       int        `json:"runs"`       // for each outage
+	Strategies []Strategy `json:"strategies"`          // the choices; nil is Candidates
+	Placement  Placement  `json:"placement,omitempty"` // of the Candidates
+	Slots      bool       `json:"slots"`               // the server assigns slots, see Outage
+	Runs       int        `json:"runs"`                // for each outage
 	Seed       uint64     `json:"seed"`
 
 	// Progress, if not nil, is called now and then, on the goroutine of Run, with the work done in millionths.
@@ -146,7 +146,7 @@ func (c Choose) Run(ctx context.Context) (*Choices, error) {
 	}
 	check.notNegative("Served", c.Served)
 	check.notNegative("Wait", c.Wait)
-	check.choice("Placement", uint8(c.Placement), placements)
+	check.placement("Placement", c.Placement)
 	check.strategies(c.Strategies)
 	if check.err != nil {
 		return nil, check.err
@@ -176,19 +176,19 @@ func (c Choose) Run(ctx context.Context) (*Choices, error) {
 			}
 			return 1 + down.Seconds() + float64(c.Clients)/float64(c.Capacity)
 		},
-		worker: func() func(one) (*OutageResult, error) {
-			return func(run one) (*OutageResult, error) {
-				s, down, hour := of(run.i)
+		worker: func() computation[*OutageResult] {
+			return func(ctx context.Context, i int) (*OutageResult, error) {
+				s, down, hour := of(i)
 				o := Outage{
 					Policy: s.Policy, Placement: s.Placement, Processes: cmp.Or(c.Processes, s.Processes), Clients: c.Clients, Capacity: c.Capacity, Down: down, Slots: c.Slots,
-					Seed: c.Seed + uint64(run.i%perChoice%c.Runs), Horizon: add(down, 7*24*time.Hour), Progress: run.progress,
+					Seed: c.Seed + uint64(i%perChoice%c.Runs), Horizon: add(down, 7*24*time.Hour),
 				}
 				if hour {
 					o.Policy = s.Policy.With(retry.Limit(MostAttempts)) // more attempts are too many, whatever their number
 					o.Clients = min(c.Clients, hourly)
 					o.Processes, o.Capacity, o.Horizon = min(o.Processes, o.Clients), o.Clients, down
 				}
-				res, err := o.Run(run.ctx)
+				res, err := o.Run(ctx)
 				if errors.Is(err, ErrHorizon) {
 					err = nil
 				}

@@ -222,8 +222,8 @@ func TestChooseRefuses(t *testing.T) {
 		"Served is -1ns":             func(c *Choose) { c.Served = -1 },
 		"Wait is -1ns":               func(c *Choose) { c.Wait = -1 },
 		"Processes is 11":            func(c *Choose) { c.Processes = 11 },
-		"Placement is 9":             func(c *Choose) { c.Placement = 9 },
-		"Strategies[0].Placement is": func(c *Choose) { c.Strategies = []Strategy{{Placement: 9}} },
+		`Placement is "9"`:           func(c *Choose) { c.Placement = "9" },
+		"Strategies[0].Placement is": func(c *Choose) { c.Strategies = []Strategy{{Placement: "9"}} },
 	} {
 		c := chosen(10)
 		change(&c)

@@ -31,8 +31,7 @@ func TestChoosingTablesAreWhatIsComputed(t *testing.T) {
 	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
 	got := string(text)
 	for name, table := range map[string]func(*testing.T) string{
-		"question": questionTable, "processes": processesTable,
-		"boundary": boundaryTable, "occ": occTable, "outage": outageTable, "outages": outagesTable, "fleets": fleetsTable, "slots": slotsTable, "budget": budgetTable, "budgets": fullBudgets,
+		"boundary": boundaryTable, "occ": occTable, "outage": outageTable, "outages": outagesTable, "budget": budgetTable, "budgets": fullBudgets,
 	} {
 		begin, end := "<!-- computed: "+name+" -->\n", "<!-- end: "+name+" -->\n"
 		before, rest, ok := strings.Cut(got, begin)
@@ -87,48 +86,6 @@ func markdown(rows [][]string) string {
 		}
 	}
 	return b.String()
-}
-
-func questionTable(t *testing.T) string {
-	all, err := answered()
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows := [][]string{{"strategy", "total wait, s", "peak / mean", "dead time", "mean CV", "CV without wait 1"}}
-	for _, name := range []string{"constant", "exponential", "sidekiq", "buckets", "tiled", "tiled, a process each", "tiled, by-key", "tiled, by-ordinal", "constant, tiled"} {
-		f := all[name]
-		rows = append(rows, []string{
-			name, fmt.Sprintf("%.0f", f.Total.Seconds()), fmt.Sprintf("%.1f", f.PeakOverMean),
-			fmt.Sprintf("%.0f %%", 100*f.DeadShare), fmt.Sprintf("%.2f", f.MeanCV), fmt.Sprintf("%.2f", mean(f.CV[1:])),
-		})
-	}
-	return markdown(rows)
-}
-
-// processesTable has the open question's tiled jobs, divided among processes with a golden sequence each.
-func processesTable(t *testing.T) string {
-	q := openQuestion()
-	const runs = 200
-	rows := [][]string{{"processes", "jobs per process", "peak / mean", "dead time"}}
-	for _, processes := range []int{1, 2, 5, 10, 20, 100} {
-		var peak, dead float64
-		for run := range runs {
-			all := HerdResult{Jobs: q.Jobs, Retries: q.Retries}
-			for process := range processes {
-				r := runHerd(t, Herd{Policy: q.Strategies[4].Policy, Jobs: q.Jobs / processes, Retries: q.Retries, Seed: uint64(run*processes + process)})
-				all.Times = append(all.Times, r.Times...)
-				all.End = max(all.End, r.End)
-			}
-			w, err := all.Windows(q.PeakWindow, q.DeadWindow)
-			if err != nil {
-				t.Fatal(err)
-			}
-			peak += w[0].PeakOverMean / runs
-			dead += w[1].DeadShare / runs
-		}
-		rows = append(rows, []string{fmt.Sprint(processes), fmt.Sprint(q.Jobs / processes), fmt.Sprintf("%.1f", peak), fmt.Sprintf("%.0f %%", 100*dead)})
-	}
-	return markdown(rows)
 }
 
 // boundaries are callers, and the highest loads from which their server recovers after a standstill of 5 s: with an
@@ -187,7 +144,7 @@ func boundaries(t *testing.T) (callers []Callers, highest [3][]float64) {
 // fullBudgets has the recovery of a server of 100 a second, under a load of 80, whose callers have a budget in each
 // process.
 func fullBudgets(t *testing.T) string {
-	rows := [][]string{{"processes", "without retries", "budget of 10 each", "budget of 2 each", "budget of 1 each"}}
+	rows := [][]string{{"processes", "no retries, s", "budget of 10 each", "budget of 2 each", "budget of 1 each"}}
 	for _, n := range []int{1, 20, 200, 2000} {
 		row := []string{fmt.Sprint(n), afterStall(t, retrying(0))}
 		for _, capacity := range []float64{10, 2, 1} {
@@ -216,7 +173,7 @@ func afterStall(t *testing.T, l Layer) string {
 	if r.Recovery.Verdict == NotRecovered {
 		return "not within " + r.Recovery.Within.String()
 	}
-	return fmt.Sprintf("%.0f s", r.Recovery.After.Seconds())
+	return fmt.Sprintf("%.0f", r.Recovery.After.Seconds())
 }
 
 // The rule of docs/choosing.md and of NewBudget: the tokens of all processes, divided by the capacity that the load
@@ -296,6 +253,9 @@ func occTable(t *testing.T) string {
 	return markdown(rows)
 }
 
+// withNumbers reports whether a strategy is as in one process.
+func withNumbers(strategy string) bool { return strings.HasSuffix(strategy, "by-ordinal") }
+
 // exponential is the backoff of the outages.
 var exponential = backoff.Exponential(time.Second, 2).Cap(30 * time.Second)
 
@@ -341,15 +301,18 @@ func outageStrategies() []Strategy {
 }
 
 func outageTable(t *testing.T) string {
-	rows := [][]string{{"backoff", "attempts per client", "peak per second", "failures", "all served after", "random arrivals: failures", "all served after"}}
+	rows := [][]string{{"backoff", "attempts per client", "peak per second", "failures", "all served after, s", "random arrivals: failures", "all served after, s"}}
 	for _, s := range outageStrategies() {
+		if withNumbers(s.Name) {
+			continue
+		}
 		o := Outage{Policy: s.Policy, Placement: s.Placement, Processes: s.Processes}
 		together := manyOutages(t, o, 10)
 		o.Arrive = time.Minute
 		later := manyOutages(t, o, 10)
 		rows = append(rows, []string{
 			s.Name, fmt.Sprintf("%.1f", together.perClient), fmt.Sprintf("%.0f", together.peak), fmt.Sprintf("%.0f", together.failures),
-			fmt.Sprintf("%.0f s", together.after), fmt.Sprintf("%.0f", later.failures), fmt.Sprintf("%.0f s", later.after),
+			fmt.Sprintf("%.0f", together.after), fmt.Sprintf("%.0f", later.failures), fmt.Sprintf("%.0f", later.after),
 		})
 	}
 	return markdown(rows)
@@ -368,15 +331,18 @@ func outagesTable(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	head := []string{"backoff", "first wait"}
-	for _, o := range all.Choices[0].Outages {
-		head = append(head, fmt.Sprintf("%v s: failures", o.Down.Seconds()), "served after")
+	head := []string{"backoff", "first wait, s"}
+	for _, o := range all.Choices[0].Outages[:2] { // the table before has the last
+		head = append(head, fmt.Sprintf("%vs: failures", o.Down.Seconds()), "after, s")
 	}
 	rows := [][]string{head}
 	for _, c := range all.Choices {
-		row := []string{c.Name, fmt.Sprintf("%.1f s", c.FirstWait.Mean.Seconds())}
-		for _, o := range c.Outages {
-			row = append(row, fmt.Sprintf("%.0f", o.Refusals.Mean), fmt.Sprintf("%.0f s", o.After.Mean.Seconds()))
+		if withNumbers(c.Name) || strings.HasSuffix(c.Name, "a process each") {
+			continue
+		}
+		row := []string{c.Name, fmt.Sprintf("%.1f", c.FirstWait.Mean.Seconds())}
+		for _, o := range c.Outages[:2] {
+			row = append(row, fmt.Sprintf("%.0f", o.Refusals.Mean), fmt.Sprintf("%.0f", o.After.Mean.Seconds()))
 		}
 		rows = append(rows, row)
 	}
@@ -387,46 +353,12 @@ func outagesTable(t *testing.T) string {
 var slotted = sync.OnceValues(func() (*Choices, error) {
 	return Choose{
 		Clients: 1000, Capacity: 20, Runs: 3, Slots: true, Strategies: outageStrategies()[:7],
-		Outages: []time.Duration{2 * time.Second, 20 * time.Second, time.Minute, 10 * time.Minute},
+		Outages: []time.Duration{2 * time.Second, time.Minute},
 	}.Run(context.Background())
 })
 
-func slotsTable(t *testing.T) string {
-	all, err := slotted()
-	if err != nil {
-		t.Fatal(err)
-	}
-	head := []string{"backoff"}
-	for _, o := range all.Choices[0].Outages {
-		head = append(head, fmt.Sprintf("%v s: failures", o.Down.Seconds()), "served after")
-	}
-	rows := [][]string{head}
-	for _, c := range all.Choices {
-		row := []string{c.Name}
-		for _, o := range c.Outages {
-			row = append(row, fmt.Sprintf("%.0f", o.Refusals.Mean), fmt.Sprintf("%.0f s", o.After.Mean.Seconds()))
-		}
-		rows = append(rows, row)
-	}
-	return markdown(rows)
-}
-
-// fleetsTable has the tiled clients of an outage of a minute, divided among processes.
-func fleetsTable(t *testing.T) string {
-	rows := [][]string{{"processes", "clients per process", "constant 55 s, tiled: failures", "all served after", "exponential, tiled: failures", "all served after"}}
-	for _, processes := range []int{1, 2, 5, 20, 100, 1000} {
-		row := []string{fmt.Sprint(processes), fmt.Sprint(1000 / processes)}
-		for _, b := range []backoff.Backoff{oneWave.Tiled(), exponential.Tiled()} {
-			m := manyOutages(t, Outage{Policy: retry.New(b), Processes: processes}, 10)
-			row = append(row, fmt.Sprintf("%.0f", m.failures), fmt.Sprintf("%.0f s", m.after))
-		}
-		rows = append(rows, row)
-	}
-	return markdown(rows)
-}
-
 func budgetTable(t *testing.T) string {
-	rows := [][]string{{"limits", "attempts", "retries", "operations given up", "all served after", "longest run"}}
+	rows := [][]string{{"limits", "attempts", "retries", "operations given up", "all served after, s", "longest run, s"}}
 	for _, test := range []struct {
 		name  string
 		limit []retry.Option
@@ -437,7 +369,7 @@ func budgetTable(t *testing.T) string {
 	} {
 		m := manyOutages(t, Outage{Policy: retry.New(exponential.Jitter(jitter.Full), test.limit...), Return: 20 * time.Second}, 50)
 		rows = append(rows, []string{test.name, fmt.Sprintf("%.0f", m.attempts), fmt.Sprintf("%.0f", m.retries),
-			fmt.Sprintf("%.0f", m.givenUp), fmt.Sprintf("%.0f s", m.after), fmt.Sprintf("%.0f s", m.latest)})
+			fmt.Sprintf("%.0f", m.givenUp), fmt.Sprintf("%.0f", m.after), fmt.Sprintf("%.0f", m.latest)})
 	}
 	return markdown(rows)
 }
@@ -486,6 +418,9 @@ func TestChoosingSentences(t *testing.T) {
 	}
 	if each := minute(by["exponential, tiled, a process each"]).After.Mean; each < minute(equal).After.Mean || each < minute(full).After.Mean {
 		t.Errorf("tiled, a process each, is over after %v", each)
+	}
+	if two := manyOutages(t, Outage{Policy: retry.New(oneWave.Tiled()), Processes: 2}, 10); two.failures == 0 {
+		t.Error("the clients of two processes do not meet")
 	}
 	// Slots.
 	slots, err := slotted()

@@ -62,11 +62,11 @@ func (c Comparison) Run(ctx context.Context) ([]Figures, error) {
 	)
 	err := many[*herdFigures]{
 		n: len(c.Strategies) * c.Runs, progress: c.Progress,
-		worker: func() func(one) (*herdFigures, error) {
-			return func(r one) (*herdFigures, error) {
-				s := c.Strategies[r.i/c.Runs]
-				h := Herd{Policy: s.Policy, Placement: s.Placement, Processes: s.Processes, Jobs: c.Jobs, Retries: c.Retries, Seed: c.Seed + uint64(r.i%c.Runs), Progress: r.progress}
-				result, err := h.Run(r.ctx)
+		worker: func() computation[*herdFigures] {
+			return func(ctx context.Context, i int) (*herdFigures, error) {
+				s := c.Strategies[i/c.Runs]
+				h := Herd{Policy: s.Policy, Placement: s.Placement, Processes: s.Processes, Jobs: c.Jobs, Retries: c.Retries, Seed: c.Seed + uint64(i%c.Runs)}
+				result, err := h.Run(ctx)
 				if err != nil {
 					return nil, err
 				}

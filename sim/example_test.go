@@ -198,16 +198,6 @@ func ExampleComparison() {
 	// by ordinal      peak 3.0
 }
 
-// A Placement has a text form, for flags and JSON.
-func ExamplePlacement() {
-	var p sim.Placement
-	fmt.Println(p)
-	fmt.Println(p.UnmarshalText([]byte("by-kye")))
-	// Output:
-	// one-process
-	// sim: "by-kye" is no placement, want one-process, by-key or by-ordinal
-}
-
 // The strategies that "Exponential Backoff And Jitter" compares, with its base of 5 ms and its cap of 2 s.
 var classics = []sim.Strategy{
 	{Name: "none", Policy: retry.New(backoff.Backoff{})},

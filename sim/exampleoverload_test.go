@@ -34,12 +34,12 @@ func ExampleOverload() {
 			return
 		}
 		fmt.Printf("%-17s %s, %.1f requests an operation, %d %% of the work wasted\n",
-			l.name, r.Recovery, r.Amplification, 100*r.Wasted/(r.Wasted+r.Served))
+			l.name, r.Recovery.Verdict, r.Amplification, 100*r.Wasted/(r.Wasted+r.Served))
 	}
 	// Output:
-	// no retry          recovered after 17s, 1.0 requests an operation, 7 % of the work wasted
-	// 3 retries         not recovered within 4m35s, 3.8 requests an operation, 94 % of the work wasted
-	// 3 retries, budget recovered after 18s, 1.0 requests an operation, 7 % of the work wasted
+	// no retry          recovered, 1.0 requests an operation, 7 % of the work wasted
+	// 3 retries         not recovered, 3.8 requests an operation, 94 % of the work wasted
+	// 3 retries, budget recovered, 1.0 requests an operation, 7 % of the work wasted
 }
 
 // The load over time: operations, requests, wasted requests and the queue.
@@ -102,9 +102,9 @@ func ExampleTrigger() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(r.Recovery)
+	fmt.Println(r.Recovery.Verdict, r.Recovery.After)
 	// Output:
-	// recovered after 10s
+	// recovered 10s
 }
 
 // The mean wait in the queue of an M/M/1 server at half its capacity is the service time of one request.
@@ -121,22 +121,12 @@ func ExampleService() {
 			fmt.Println(err)
 			return
 		}
-		fmt.Printf("%-12v wait %4.1f ms, 99 %% of the operations within %.0f ms\n", s.Shape, r.Wait.Mean.Seconds()*1000, r.Latency.P99.Seconds()*1000)
+		fmt.Printf("%-13q wait %4.1f ms, 99 %% of the operations within %.0f ms\n", s.Shape, r.Wait.Mean.Seconds()*1000, r.Latency.P99.Seconds()*1000)
 	}
 	// Output:
-	// constant     wait  5.0 ms, 99 % of the operations within 44 ms
-	// exponential  wait 10.1 ms, 99 % of the operations within 93 ms
-	// log-normal   wait 23.8 ms, 99 % of the operations within 288 ms
-}
-
-// A Shape has a text form, for flags and JSON.
-func ExampleShape() {
-	var s sim.Shape
-	fmt.Println(s)
-	fmt.Println(s.UnmarshalText([]byte("pareto")))
-	// Output:
-	// constant
-	// sim: "pareto" is no shape, want constant, exponential or log-normal
+	// ""            wait  5.0 ms, 99 % of the operations within 44 ms
+	// "exponential" wait 10.1 ms, 99 % of the operations within 93 ms
+	// "log-normal"  wait 23.8 ms, 99 % of the operations within 288 ms
 }
 
 // The highest load from which a server of 100 requests a second recovers after a standstill of 5 s.

@@ -16,7 +16,7 @@ const maxRetries = 100_000_000
 // backoff puts on a server that stays down. If the Policy has a budget, the jobs spend it one after the other.
 type Herd struct {
 	Policy    retry.Policy `json:"policy"`
-	Placement Placement    `json:"placement"`
+	Placement Placement    `json:"placement,omitempty"`
 	Processes int          `json:"processes"` // that the jobs are divided among; 0 is one, at most 10,000
 	Jobs      int          `json:"jobs"`      // at least 1
 	Retries   int          `json:"retries"`   // the maximum for each job, at least 1; Jobs·Retries is at most 100,000,000

@@ -50,7 +50,7 @@ func (n Network) draw(rng *rand.Rand) time.Duration {
 // Each client is one operation for its Placement. With Tiled its place is drawn at its first failure and kept.
 type OCC struct {
 	Policy    retry.Policy `json:"policy"`
-	Placement Placement    `json:"placement"`
+	Placement Placement    `json:"placement,omitempty"`
 	Processes int          `json:"processes"` // that the clients are divided among; 0 is one, at most 10,000
 	Clients   int          `json:"clients"`   // 1 to 10,000,000
 	Network   Network      `json:"network"`

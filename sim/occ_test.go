@@ -439,7 +439,7 @@ func TestOCCRefusesInvalidFields(t *testing.T) {
 		{OCC{Clients: maxClients + 1}, "sim: OCC: Clients is 10000001, want 1 to 10000000"},
 		{OCC{Clients: 1, Network: Network{Mean: -1}}, "sim: OCC: Network.Mean is -1ns, want 0s to 1h0m0s"},
 		{OCC{Clients: 1, Network: Network{SD: math.MaxInt64}}, "sim: OCC: Network.SD is 2562047h47m16.854775807s, want 0s to 1h0m0s"},
-		{OCC{Clients: 1, Placement: 7}, "sim: OCC: Placement is 7, want one-process (0), by-key (1) or by-ordinal (2)"},
+		{OCC{Clients: 1, Placement: "7"}, `sim: OCC: Placement is "7", want one of ["" "by-key" "by-ordinal"]`},
 		{OCC{Clients: 1, Horizon: -time.Second}, "sim: OCC: Horizon is -1s, want at least 0"},
 	} {
 		r, err := test.o.Run(t.Context())
@@ -458,8 +458,8 @@ func TestOCCRefusesInvalidFields(t *testing.T) {
 		"Runs is 0, want 1 to 2147483647":       {Clients: []int{1}},
 		"Network.SD is -1ns, want 0s to 1h0m0s": {Clients: []int{1}, Runs: 1, Network: Network{SD: -1}},
 		"Horizon is -1s, want at least 0":       {Clients: []int{1}, Runs: 1, Horizon: -time.Second},
-		"Strategies[0].Placement is 8, want one-process (0), by-key (1) or by-ordinal (2)": {
-			Strategies: []Strategy{{Name: "odd", Placement: 8}}, Clients: []int{1}, Runs: 1,
+		`Strategies[0].Placement is "8", want one of ["" "by-key" "by-ordinal"]`: {
+			Strategies: []Strategy{{Name: "odd", Placement: "8"}}, Clients: []int{1}, Runs: 1,
 		},
 	} {
 		if p, err := bad.Run(t.Context()); err == nil || err.Error() != "sim: Sweep: "+want || p != nil {

@@ -25,7 +25,7 @@ import (
 // For the Placement an operation is one client's attempts, from the first until one is served or the client gives up.
 type Outage struct {
 	Policy    retry.Policy  `json:"policy"`
-	Placement Placement     `json:"placement"`
+	Placement Placement     `json:"placement,omitempty"`
 	Processes int           `json:"processes"` // that the clients are divided among; 0 is one, at most 10,000 and at most Clients
 	Clients   int           `json:"clients"`   // 1 to 10,000,000
 	Down      time.Duration `json:"down"`      // how long the server is down

@@ -291,7 +291,7 @@ func TestOutageAgainstAPlainOne(t *testing.T) {
 func TestOutageAddsUp(t *testing.T) {
 	for seed := range uint64(20) {
 		o := Outage{
-			Policy: retry.New(backoff.Exponential(200*time.Millisecond, 2).Cap(20 * time.Second).Jitter(jitter.Full)), Placement: Placement(seed % 3),
+			Policy: retry.New(backoff.Exponential(200*time.Millisecond, 2).Cap(20 * time.Second).Jitter(jitter.Full)), Placement: []Placement{OneProcess, ByKey, ByOrdinal}[seed%3],
 			Clients: 500, Down: 15 * time.Second, Capacity: 30, Timeout: time.Duration(seed%2) * 200 * time.Millisecond,
 			Arrive: 5 * time.Second, Return: time.Duration(seed%3) * time.Second, Seed: seed, Bin: 500 * time.Millisecond,
 		}
@@ -398,7 +398,7 @@ func TestOutageRefusesInvalidFields(t *testing.T) {
 		{func(o *Outage) { o.Return = -1 }, "sim: Outage: Return is -1ns, want at least 0"},
 		{func(o *Outage) { o.Bin = -1 }, "sim: Outage: Bin is -1ns, want at least 0"},
 		{func(o *Outage) { o.Horizon = -1 }, "sim: Outage: Horizon is -1ns, want at least 0"},
-		{func(o *Outage) { o.Placement = 9 }, "sim: Outage: Placement is 9, want one-process (0), by-key (1) or by-ordinal (2)"},
+		{func(o *Outage) { o.Placement = "9" }, `sim: Outage: Placement is "9", want one of ["" "by-key" "by-ordinal"]`},
 	} {
 		o := ok
 		test.with(&o)

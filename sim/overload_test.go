@@ -326,7 +326,7 @@ func randomOverload(rng *rand.Rand) Overload {
 	backoffs := []backoff.Backoff{full, backoff.Constant(50 * time.Millisecond), backoff.Linear(100 * time.Millisecond).Tiled(), backoff.Decorrelated(10 * time.Millisecond).Cap(time.Second)}
 	o := Overload{
 		Load:    20 + 90*rng.Float64(),
-		Service: Service{Mean: 10 * time.Millisecond, Shape: Shape(rng.IntN(3)), CV: 0.7},
+		Service: Service{Mean: 10 * time.Millisecond, Shape: []Shape{ConstantService, ExponentialService, LogNormalService}[rng.IntN(3)], CV: 0.7},
 		Queue:   rng.IntN(2) * (1 + rng.IntN(60)), Drop: rng.IntN(3) == 0,
 		Trigger: Trigger{At: time.Second, For: time.Duration(rng.Int64N(3e9)), Speed: float64(rng.IntN(3)) / 3, Ramp: time.Duration(rng.Int64N(2) * rng.Int64N(3e9))},
 		Horizon: 10 * time.Second, Seed: rng.Uint64(),
@@ -362,7 +362,7 @@ func TestOverloadRefuses(t *testing.T) {
 		"len(Layers) is 0, want 1 to 10":             func(o *Overload) { o.Layers = nil },
 		"Layers[0].Processes is -1, want 0 to 10000": func(o *Overload) { o.Layers = []Layer{{Processes: -1}} },
 		"Service.Mean is 0s, want 1ns to":            func(o *Overload) { o.Service.Mean = 0 },
-		"Service.Shape is 3, want constant":          func(o *Overload) { o.Service.Shape = 3 },
+		`Service.Shape is "3", want one of ["" "`:    func(o *Overload) { o.Service.Shape = "3" },
 		"Service.CV is -1, want 0 to 100":            func(o *Overload) { o.Service.CV = -1 },
 		"Queue is -1, want 0 to":                     func(o *Overload) { o.Queue = -1 },
 		"Queue is 0, want more than 0 with Slots":    func(o *Overload) { o.Slots = true },
@@ -453,19 +453,6 @@ func TestOverloadArrivalsDoNotDependOnThePolicy(t *testing.T) {
 	a, b := runOverload(t, stalled(50, time.Second, retrying(0))), runOverload(t, stalled(50, time.Second, retrying(5)))
 	if !reflect.DeepEqual(a.Flow.Arrived, b.Flow.Arrived) {
 		t.Error("the arrivals differ")
-	}
-}
-
-func TestShapes(t *testing.T) {
-	var s Shape
-	if err := s.UnmarshalText([]byte("pareto")); err == nil || s != ConstantService {
-		t.Errorf("%v, %v", s, err)
-	}
-	if err := s.UnmarshalText(nil); err != nil {
-		t.Error(err)
-	}
-	if _, err := Shape(9).MarshalText(); err == nil || Shape(9).String() != "Shape(9)" {
-		t.Errorf("%v, %v", Shape(9), err)
 	}
 }
 

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -14,18 +13,14 @@ const millionths = 1_000_000
 // many is a number of independent runs, which are computed on all cores.
 type many[T any] struct {
 	n        int
-	weight   func(i int) float64         // the work of run i; nil is the same for all
-	progress func(done, total int64)     // may be nil; called on the goroutine of run
-	worker   func() func(one) (T, error) // returns a function with memory of its own that computes runs, one after the other
-	merge    func(i int, result T)       // called with the results in the order of their runs, on the goroutine of run
+	weight   func(i int) float64     // the work of run i; nil is the same for all
+	progress func(done, total int64) // may be nil; called on the goroutine of run
+	worker   func() computation[T]   // returns a function with memory of its own that computes runs, one after the other
+	merge    func(i int, result T)   // called with the results in the order of their runs, on the goroutine of run
 }
 
-// one is a run to compute.
-type one struct {
-	ctx      context.Context
-	i        int
-	progress func(done, total int64) // of this run
-}
+// computation computes run i.
+type computation[T any] = func(ctx context.Context, i int) (T, error)
 
 // grain is the number of runs that a worker takes at once.
 const grain = 4
@@ -44,8 +39,6 @@ type pool[T any] struct {
 	next     atomic.Int64     // the first run that no worker has taken yet
 	last     atomic.Int64     // runs from here on are not needed
 	out      chan computed[T] // results of workers
-	woken    chan struct{}    // there is progress to report
-	current  []atomic.Uint64  // for each worker, the work done of its current run, a float64
 	panicked chan any         // values of panics in workers
 
 	total, done float64 // the work of all runs, and of the runs that are computed
@@ -62,17 +55,14 @@ func (m many[T]) run(ctx context.Context) error {
 		m.weight = func(int) float64 { return 1 }
 	}
 	workers := min(runtime.GOMAXPROCS(0), (m.n+grain-1)/grain)
-	p := &pool[T]{
-		many: m, ctx: ctx, out: make(chan computed[T], workers), woken: make(chan struct{}, 1),
-		current: make([]atomic.Uint64, workers), panicked: make(chan any, workers),
-	}
+	p := &pool[T]{many: m, ctx: ctx, out: make(chan computed[T], workers), panicked: make(chan any, workers)}
 	for i := range m.n {
 		p.total += m.weight(i)
 	}
 	p.last.Store(int64(m.n))
 	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Go(func() { p.work(w) })
+	for range workers {
+		wg.Go(p.work)
 	}
 	go func() {
 		wg.Wait()
@@ -82,7 +72,7 @@ func (m many[T]) run(ctx context.Context) error {
 }
 
 // work is a worker: it computes runs until none is left or needed.
-func (p *pool[T]) work(w int) {
+func (p *pool[T]) work() {
 	defer func() {
 		if v := recover(); v != nil {
 			p.last.Store(0)
@@ -98,29 +88,14 @@ func (p *pool[T]) work(w int) {
 		c := computed[T]{from: int(from)}
 		for i := c.from; i < min(c.from+grain, p.n) && c.err == nil; i++ {
 			var result T
-			if result, c.err = compute(one{p.ctx, i, p.progressOf(w, i)}); c.err == nil {
+			if result, c.err = compute(p.ctx, i); c.err == nil {
 				c.results = append(c.results, result)
 			}
 		}
 		for old := p.last.Load(); c.err != nil && from < old && !p.last.CompareAndSwap(old, from); {
 			old = p.last.Load()
 		}
-		p.current[w].Store(0)
 		p.out <- c
-	}
-}
-
-// progressOf returns the function to which worker w's run i reports its progress.
-func (p *pool[T]) progressOf(w, i int) func(done, total int64) {
-	if p.progress == nil {
-		return nil
-	}
-	return func(done, total int64) {
-		p.current[w].Store(math.Float64bits(p.weight(i) * float64(done) / float64(max(total, 1))))
-		select {
-		case p.woken <- struct{}{}:
-		default:
-		}
 	}
 }
 
@@ -134,19 +109,12 @@ func (p *pool[T]) collect() error {
 	waiting := map[int]computed[T]{}
 	merged := 0
 	var err error
-	for open := true; open; p.report() {
-		var c computed[T]
-		select {
-		case <-p.woken:
-			continue
-		case c, open = <-p.out:
-		}
+	for c := range p.out {
 		for i := range c.results {
 			p.done += p.weight(c.from + i)
 		}
-		if open {
-			waiting[c.from] = c
-		}
+		p.report()
+		waiting[c.from] = c
 		for c, ok := waiting[merged]; ok && err == nil; c, ok = waiting[merged] {
 			delete(waiting, merged)
 			for i, result := range c.results {
@@ -175,11 +143,7 @@ func (p *pool[T]) report() {
 	if p.progress == nil {
 		return
 	}
-	done := p.done
-	for w := range p.current {
-		done += math.Float64frombits(p.current[w].Load())
-	}
-	if part := int64(done / p.total * millionths); part >= p.reported+millionths/1000 && part < millionths {
+	if part := int64(p.done / p.total * millionths); part >= p.reported+millionths/1000 && part < millionths {
 		p.reported = part
 		p.progress(part, millionths)
 	}

@@ -54,12 +54,12 @@ func TestManyStopsAtTheFirstError(t *testing.T) {
 				var merged []int
 				err := many[int]{
 					n: 100,
-					worker: func() func(one) (int, error) {
-						return func(r one) (int, error) {
-							if r.i >= bad {
-								return 0, fmt.Errorf("run %d", r.i)
+					worker: func() computation[int] {
+						return func(_ context.Context, i int) (int, error) {
+							if i >= bad {
+								return 0, fmt.Errorf("run %d", i)
 							}
-							return r.i, nil
+							return i, nil
 						}
 					},
 					merge: func(i, result int) { merged = append(merged, i, result) },
@@ -88,8 +88,8 @@ func TestManyReportsWork(t *testing.T) {
 			}
 			reports = append(reports, done)
 		},
-		worker: func() func(one) (int, error) {
-			return func(r one) (int, error) { computed.Add(1); r.progress(1, 2); return 0, nil }
+		worker: func() computation[int] {
+			return func(context.Context, int) (int, error) { computed.Add(1); return 0, nil }
 		},
 		merge: func(int, int) {},
 	}.run(t.Context())

@@ -1,9 +1,6 @@
 package sim
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 // Verdict is the answer to the question of an Overload: does the server recover?
 type Verdict string
@@ -120,17 +117,4 @@ func (h *health) recovery(end time.Duration) Recovery {
 		}
 	}
 	return r
-}
-
-// String returns a text such as "recovered after 17s", "recovered at once" or "not recovered within 1m45s".
-func (r Recovery) String() string {
-	switch {
-	case r.Verdict == NotRecovered:
-		return fmt.Sprintf("%s within %v", r.Verdict, r.Within)
-	case r.Verdict == Recovered && r.After == 0:
-		return string(r.Verdict) + " at once"
-	case r.Verdict == Recovered, r.Verdict == RecoveredLate:
-		return fmt.Sprintf("%s after %v", r.Verdict, r.After)
-	}
-	return string(r.Verdict)
 }

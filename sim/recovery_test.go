@@ -146,16 +146,3 @@ func TestOverloadFailures(t *testing.T) {
 		t.Errorf("with one retry %d of %d operations are given up, want 1 %%", one.GivenUp, one.Operations)
 	}
 }
-
-func TestRecoveryString(t *testing.T) {
-	for want, r := range map[string]Recovery{
-		"recovered at once":          {Verdict: Recovered},
-		"recovered after 17s":        {Verdict: Recovered, After: 17 * time.Second},
-		"recovered late after 2m0s":  {Verdict: RecoveredLate, After: 2 * time.Minute},
-		"not recovered within 1m45s": {Verdict: NotRecovered, Within: 105 * time.Second},
-	} {
-		if got := r.String(); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}

@@ -39,16 +39,16 @@ func sampleAll(ctx context.Context, model string, all []OCC, runs int, progress 
 	err := many[OCCResult]{
 		n: len(all) * runs, progress: progress,
 		weight: func(i int) float64 { return math.Pow(float64(all[i/runs].Clients), 1.5) }, // the number of calls is between n·log n and n²
-		worker: func() func(one) (OCCResult, error) {
+		worker: func() computation[OCCResult] {
 			var r *row
 			of := -1
-			return func(run one) (res OCCResult, err error) {
-				if point := run.i / runs; point != of {
+			return func(ctx context.Context, i int) (res OCCResult, err error) {
+				if point := i / runs; point != of {
 					of, r = point, newRow(all[point])
 				}
 				res.Clients = r.Clients
-				p := newPace(run.ctx, run.progress, int64(r.Clients))
-				if cause := r.run(r.Seed+uint64(run.i%runs), &p, &res, false); cause != nil {
+				p := newPace(ctx, nil, int64(r.Clients))
+				if cause := r.run(r.Seed+uint64(i%runs), &p, &res, false); cause != nil {
 					err = &StoppedError{Cause: cause, At: r.now}
 				}
 				return res, err

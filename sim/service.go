@@ -10,31 +10,20 @@ import (
 // one request each Mean.
 type Service struct {
 	Mean  time.Duration `json:"mean"` // more than 0
-	Shape Shape         `json:"shape"`
+	Shape Shape         `json:"shape,omitempty"`
 	CV    float64       `json:"cv"` // the standard deviation over the mean, 0 to 100; only for LogNormalService
 }
 
 // Shape is the shape of a Service's distribution.
-type Shape uint8
+type Shape string
 
 // The shapes of a Service. There are closed forms for the queues of constant times (M/D/1) and exponential times
 // (M/M/1). LogNormalService is most like measured times.
 const (
-	ConstantService Shape = iota
-	ExponentialService
-	LogNormalService
+	ConstantService    Shape = ""
+	ExponentialService Shape = "exponential"
+	LogNormalService   Shape = "log-normal"
 )
-
-var shapes = choices{"Shape", []string{"constant", "exponential", "log-normal"}}
-
-// String returns constant, exponential or log-normal.
-func (s Shape) String() string { return shapes.text(uint8(s)) }
-
-// MarshalText returns the text of String. It returns an error if s is none of the constants.
-func (s Shape) MarshalText() ([]byte, error) { return shapes.marshal(uint8(s)) }
-
-// UnmarshalText parses the text of String. An empty text is constant.
-func (s *Shape) UnmarshalText(text []byte) error { return shapes.unmarshal((*uint8)(s), text) }
 
 // draw returns the time of one request in ns, at least 1.
 func (s Service) draw(rng *rand.Rand) float64 {
@@ -51,6 +40,6 @@ func (s Service) draw(rng *rand.Rand) float64 {
 
 func (c *checker) service(s Service) {
 	c.duration("Service.Mean", s.Mean, 1, never)
-	c.choice("Service.Shape", uint8(s.Shape), shapes)
+	choice(c, "Service.Shape", s.Shape, ConstantService, ExponentialService, LogNormalService)
 	c.number("Service.CV", s.CV, 0, 100)
 }

@@ -10,7 +10,7 @@ import (
 type Strategy struct {
 	Name      string       `json:"name"`
 	Policy    retry.Policy `json:"policy"`
-	Placement Placement    `json:"placement"`
+	Placement Placement    `json:"placement,omitempty"`
 	Processes int          `json:"processes"` // that the operations are divided among; 0 is one, at most 10,000
 }
 
@@ -21,6 +21,10 @@ func (c *checker) strategies(all []Strategy) {
 }
 
 func (c *checker) placed(prefix string, p Placement, processes int) {
-	c.choice(prefix+"Placement", uint8(p), placements)
+	c.placement(prefix+"Placement", p)
 	c.count(prefix+"Processes", processes, 0, maxProcesses)
+}
+
+func (c *checker) placement(field string, p Placement) {
+	choice(c, field, p, OneProcess, ByKey, ByOrdinal)
 }

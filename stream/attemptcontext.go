@@ -134,7 +134,7 @@ type lookout struct {
 // always is never set.
 var always uint32
 
-func watch(ctx context.Context) lookout {
+func newLookout(ctx context.Context) lookout {
 	l := lookout{over: &always}
 	if a, ok := ctx.(*attemptContext); ok {
 		l.over, ctx = &a.over, a.parent()

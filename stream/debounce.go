@@ -1,11 +1,6 @@
 package stream
 
-import (
-	"time"
-
-	"github.com/retrywhen/retrywhen/internal/ending"
-	"github.com/retrywhen/retrywhen/internal/handoff"
-)
+import "time"
 
 // Debounce yields a value when no other has followed it for d. A value that waits when the source ends or fails is
 // delivered before the end or the error, so none is lost; RxJS and RxJava drop it at an error. When ctx ends, it is
@@ -22,42 +17,5 @@ func (s Stream[T]) Debounce(d time.Duration) Stream[T] {
 	if d == 0 {
 		return s
 	}
-	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {
-		timer := newTimer(scope.Context())
-		defer timer.Stop()
-		in := handoff.NewReceiver[T](scope)
-		in.Start(s)
-		var last T
-		waits := false
-		for !out.Stopped() {
-			select {
-			case event := <-in.C():
-				over, failed := event.Ended()
-				if scope.Err() != nil {
-					return failed
-				}
-				if over {
-					if waits {
-						out.Deliver(last)
-					}
-					return failed
-				}
-				last, waits = event.Value, true
-				timer.Set(d)
-				event.From.Request()
-			case <-timer.C():
-				timer.Stop()
-				if err := scope.Err(); err != nil {
-					return err
-				}
-				v := last
-				var zero T
-				last, waits = zero, false
-				out.Deliver(v)
-			case <-scope.Context().Done():
-				return nil
-			}
-		}
-		return nil
-	})
+	return s.latest(d, false)
 }

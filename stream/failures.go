@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/retrywhen/retrywhen/internal/attempt"
 	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
@@ -14,7 +15,7 @@ import (
 type failures struct {
 	mu       sync.Mutex
 	current  Failure
-	open     bool        // current is not answered yet
+	waits    bool        // current is not answered yet
 	received bool        // a run has yielded current
 	ran      atomic.Bool // there has been a run
 	closed   bool        // the subscription is over
@@ -27,10 +28,11 @@ type failuresRun struct {
 	wake  chan struct{} // made when the run first waits
 }
 
-// post delivers f, the next failure, to every run.
-func (m *failures) post(f Failure) {
+// post delivers the next failure to every run.
+func (m *failures) post(next attempt.Failure) {
+	f := Failure{Err: next.Err, N: next.N, Items: next.Items, Lasted: next.Lasted}
 	m.mu.Lock()
-	m.current, m.open, m.received = f, true, false
+	m.current, m.waits, m.received = f, true, false
 	for _, r := range m.runs {
 		r.queue = append(r.queue, f)
 		r.wakeUp()
@@ -44,7 +46,7 @@ func (m *failures) answer(n int) bool {
 	m.mu.Lock()
 	ok := (m.received || !m.ran.Load()) && (n == 0 || n == m.current.N)
 	if ok {
-		m.open = false
+		m.waits = false
 	}
 	m.mu.Unlock()
 	return ok
@@ -89,7 +91,7 @@ func (m *failures) enter() *failuresRun {
 	r := new(failuresRun)
 	m.mu.Lock()
 	m.ran.Store(true)
-	if m.open {
+	if m.waits {
 		r.queue = append(r.queue, m.current)
 	}
 	m.runs = append(m.runs, r)
@@ -122,7 +124,7 @@ func (m *failures) take(r *failuresRun) (f Failure, wake <-chan struct{}, closed
 	} else { // the run lags behind, perhaps by a million failures
 		r.queue = r.queue[1:]
 	}
-	if m.open && f.N == m.current.N {
+	if m.waits && f.N == m.current.N {
 		m.received = true
 	}
 	return f, nil, false

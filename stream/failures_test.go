@@ -1,6 +1,10 @@
 package stream
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/retrywhen/retrywhen/internal/attempt"
+)
 
 // A run that lags behind another gets every failure, in order, and not at a cost that grows with its lag.
 func TestFailures_ARunLagsBehindByAMillion(t *testing.T) {
@@ -8,7 +12,7 @@ func TestFailures_ARunLagsBehindByAMillion(t *testing.T) {
 	m := new(failures)
 	behind := m.enter()
 	for n := 1; n <= lag; n++ {
-		m.post(Failure{N: n})
+		m.post(attempt.Failure{N: n})
 	}
 	for n := 1; n <= lag; n++ {
 		if f, wake, _ := m.take(behind); wake != nil || f.N != n {
@@ -24,8 +28,8 @@ func TestFailures_ARunLagsBehindByAMillion(t *testing.T) {
 func TestFailures_AnEarlierOneIsTaken(t *testing.T) {
 	m := new(failures)
 	run := m.enter()
-	m.post(Failure{N: 1})
-	m.post(Failure{N: 2})
+	m.post(attempt.Failure{N: 1})
+	m.post(attempt.Failure{N: 2})
 	if m.take(run); m.answer(0) || m.answer(2) {
 		t.Error("the second failure is answered before it was received")
 	}

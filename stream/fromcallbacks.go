@@ -37,114 +37,51 @@ import (
 func FromCallbacks[T any](listen func(ctx context.Context, push func(T) bool) error) Stream[T] {
 	requireFunc(listen == nil, "FromCallbacks: listen")
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {
-		run, cancel := context.WithCancel(scope.Context())
-		defer cancel() // releases the pushes that wait, before the scope waits for listen
-		c := &callbacks[T]{pushes: make(chan pushed[T]), over: run.Done(), spare: make(chan chan bool, 8)}
-		defer c.answer(false) // for a panic of the consumer
-		scope.OnEnd(c.wake)
-		listener := scope.Go(func(context.Context) error {
-			defer c.end()
-			return listen(run, c.push)
-		})
-		for !out.Stopped() {
-			v, ok := c.next(scope.Context())
-			if !ok {
-				return listener.End()
+		in := handoff.NewReceiver[T](scope)
+		defer in.Close() // refuses the pushes that wait, before the scope waits for listen
+		var taken atomic.Pointer[handoff.Subscription[T]]
+		refuse := func() { // the push of the value that the consumer has
+			if s := taken.Load(); s != nil {
+				s.Refuse()
 			}
-			c.answer(out.Deliver(v))
 		}
-		return nil
+		defer refuse()
+		scope.OnEnd(refuse)
+		var returned atomic.Bool                        // listen has
+		spare := make(chan *handoff.Subscription[T], 8) // for later pushes
+		push := func(v T) bool {
+			var s *handoff.Subscription[T]
+			select {
+			case s = <-spare:
+			default:
+				s = in.New()
+			}
+			more := !returned.Load() && s.Deliver(v)
+			select {
+			case spare <- s:
+			default:
+			}
+			return more
+		}
+		in.Start(func(ctx context.Context, _ func(T) bool) error {
+			defer returned.Store(true)
+			return listen(ctx, push)
+		})
+		for {
+			event, err := in.Next()
+			if err != nil {
+				return err
+			}
+			if over, err := event.Ended(); over {
+				return err // the pushes that waited before came before
+			}
+			if taken.Store(event.From); scope.Err() != nil {
+				continue
+			}
+			if !out.Deliver(event.Value) {
+				return nil
+			}
+			event.From.Request()
+		}
 	})
-}
-
-// callbacks passes the values of one run of FromCallbacks to its consumer.
-type callbacks[T any] struct {
-	pushes   chan pushed[T]
-	over     <-chan struct{} // closed when ctx or the run has ended
-	returned atomic.Bool     // listen has
-	spare    chan chan bool  // for later pushes
-
-	taken chan bool   // of the value that the consumer has in hand
-	busy  atomic.Bool // that value is not answered yet
-}
-
-// pushed is a value and the channel for its answer: what the consumer's yield returned, or false. Without a channel it
-// is the end of listen, which comes after the pushes that waited before, or of the context.
-type pushed[T any] struct {
-	value T
-	taken chan bool
-}
-
-// push is the function that listen receives. A value that was sent is always answered.
-func (c *callbacks[T]) push(v T) bool {
-	if c.returned.Load() {
-		return false
-	}
-	p := pushed[T]{value: v}
-	select {
-	case p.taken = <-c.spare:
-	default:
-		p.taken = make(chan bool, 1)
-	}
-	more := c.send(p) && <-p.taken
-	select {
-	case c.spare <- p.taken:
-	default:
-	}
-	return more
-}
-
-// send passes p to the consumer, and reports whether it has.
-func (c *callbacks[T]) send(p pushed[T]) bool {
-	select {
-	case c.pushes <- p: // the consumer waits already: cheaper than a select of two channels
-		return true
-	default:
-	}
-	select {
-	case c.pushes <- p:
-		return true
-	case <-c.over:
-		return false
-	}
-}
-
-// end is called when listen has returned, or is unwound.
-func (c *callbacks[T]) end() {
-	c.returned.Store(true)
-	c.send(pushed[T]{})
-}
-
-// wake is called when the context has ended: the consumer may be busy, or wait for a value.
-func (c *callbacks[T]) wake(closed <-chan struct{}) {
-	c.answer(false)
-	select {
-	case c.pushes <- pushed[T]{}:
-	case <-closed:
-	}
-}
-
-// next waits for the next value. It returns false when listen or the context has ended.
-func (c *callbacks[T]) next(ctx context.Context) (v T, ok bool) {
-	if ctx.Err() != nil { // wake may be reading taken
-		return v, false
-	}
-	p := <-c.pushes
-	if p.taken == nil {
-		return v, false
-	}
-	c.taken = p.taken
-	c.busy.Store(true)
-	if ctx.Err() != nil { // wake may have looked for the value already
-		c.answer(false)
-		return v, false
-	}
-	return p.value, true
-}
-
-// answer answers the value in hand, if it is not answered yet.
-func (c *callbacks[T]) answer(more bool) {
-	if c.busy.CompareAndSwap(true, false) {
-		c.taken <- more
-	}
 }

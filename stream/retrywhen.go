@@ -87,20 +87,33 @@ func (s Stream[T]) RetryWhen(h RetryHandler) Stream[T] {
 	f, ok := h.(RetryHandlerFunc)
 	requireFunc(h == nil || ok && f == nil, "RetryWhen: h")
 	return func(ctx context.Context, yield func(T) bool) error {
-		r := retrying[T]{source: s, handler: h, ctx: ctx, consumer: yield, yield: yield, clock: ClockFrom(ctx)}
+		r := retrying[T]{source: s, handler: h, ctx: ctx, clock: ClockFrom(ctx)}
 		_, r.repeats = h.(attempt.Repeats)
 		if named, ok := h.(interface{ Name() string }); ok {
 			r.subscription.Name = named.Name()
 		}
 		r.subscription.Context, r.subscription.Began = ctx, r.clock.Now()
-		observer, _ := h.(attempt.Observer)
-		r.subscription.Handler, r.subscription.Observed = h, observer != nil
-		r.run()
-		if !r.ended {
-			return r.handle(observer)
+		r.deliver = func(v T) bool {
+			if r.stopped {
+				return false
+			}
+			if r.given++; r.down {
+				r.down = false
+				r.subscription.Works(&always)
+			}
+			if !yield(v) {
+				r.stopped = true
+				return false
+			}
+			r.taken++
+			return true
 		}
-		if observer != nil {
-			observer.Observe(&r.subscription, r.over(r.err))
+		observer, _ := h.(attempt.Observer)
+		switch r.attempt(); {
+		case !r.ended:
+			return r.retry(observer)
+		case observer != nil:
+			observer.Observe(&r.subscription, h, r.end(r.err))
 		}
 		return r.err
 	}
@@ -119,19 +132,15 @@ func (s Stream[T]) Retry(n int) Stream[T] {
 	}))
 }
 
-// retrying is one subscription to a retried stream. The handler's stream runs on the subscriber's goroutine, and each
-// attempt runs inside the handler's yield. When the attempt has failed, yield returns and the handler takes the
-// failure. So the stack is flat, and RetryWhen needs no goroutine.
+// retrying is one subscription to a retried stream. A policy decides about its failures in a loop. The stream of any other
+// handler runs on the subscriber's goroutine, and each attempt runs inside the handler's yield. When the attempt has
+// failed, yield returns and the handler takes the failure. So the stack is flat, and RetryWhen needs no goroutine.
 type retrying[T any] struct {
-	source   Stream[T]
-	handler  RetryHandler
-	ctx      context.Context
-	consumer func(T) bool
-	clock    Clock
-
-	deliver func(T) bool // passes a value of the source to yield
-	yield   func(T) bool // the consumer, or a function that runs before it or in its place
-	first   func(T) bool // the yield of an attempt after a failure, for its first value
+	source  Stream[T]
+	handler RetryHandler
+	ctx     context.Context
+	clock   Clock
+	deliver func(T) bool // passes a value of the source to the consumer
 
 	// The attempt that runs, or was the last one.
 	attempts int           // its number
@@ -140,9 +149,10 @@ type retrying[T any] struct {
 	lasted   time.Duration // how long it ran, unless it was the first one and has not failed
 	at       time.Duration // when it ended, likewise
 	own      error         // its error, if it was no failure
+	down     bool          // it follows a failure, and has not delivered a value
 	running  bool          // it runs; afterwards: it did not return
 
-	stopped bool // the consumer wants no more
+	stopped bool // the consumer wants no more values, even if the source continues
 	repeats bool // the attempts have no numbers: none of them is a retry
 
 	subscription attempt.Subscription
@@ -151,44 +161,42 @@ type retrying[T any] struct {
 	ended        bool
 }
 
-// run runs the first attempt.
-func (r *retrying[T]) run() {
-	r.deliver = func(v T) bool {
-		r.given++
-		if r.yield(v) {
-			r.taken++
-			return true
-		}
-		r.stop()
-		return false
-	}
-	r.attempt()
-}
-
-// handle runs the handler's stream, at the first failure, and returns what the stream returns.
-func (r *retrying[T]) handle(observer attempt.Observer) error {
+// retry makes the attempts after the first one, which has failed, and returns what the stream returns.
+func (r *retrying[T]) retry(observer attempt.Observer) (err error) {
 	returned := false
 	defer func() {
 		if r.failures.close(); !returned {
-			r.subscription.Aborted()
+			r.subscription.End(nil)
 		}
 	}()
-	r.first = func(v T) bool {
-		r.yield = r.consumer
-		r.subscription.Works(&always)
-		return r.consumer(v)
-	}
+	var policy attempt.Driver
 	if observer != nil {
-		observer.Observe(&r.subscription, attempt.End{})
+		policy = observer.Observe(&r.subscription, r.handler, attempt.End{})
 	}
-	r.failed()
-	err := r.answers()
+	if policy != nil {
+		err = r.follow(policy)
+	} else {
+		err = r.handle()
+	}
 	returned = true
-	r.subscription.Over(r.over(err))
+	end := r.end(err)
+	r.subscription.End(&end)
 	return err
 }
 
-func (r *retrying[T]) answers() error {
+// follow makes the attempts as a policy decides.
+func (r *retrying[T]) follow(policy attempt.Driver) (err error) {
+	for err == nil && !r.ended {
+		if err = policy.Next(r.failed()); err == nil {
+			r.attempt()
+		}
+	}
+	return r.result(err)
+}
+
+// handle runs the handler's stream, which makes the attempts.
+func (r *retrying[T]) handle() error {
+	r.failures.post(r.failed())
 	answers := r.handler.Handle(r.failures.run)
 	if answers == nil {
 		return ending.Join(errors.New("stream: RetryWhen: the handler returned a nil stream"), r.err)
@@ -197,16 +205,7 @@ func (r *retrying[T]) answers() error {
 	if r.running && err == nil {
 		err = errors.New("stream: RetryWhen: the handler recovered a panic of an attempt")
 	}
-	switch {
-	case r.ended:
-		return r.err
-	case r.ctx.Err() != nil:
-		return ending.Error(r.ctx, err, r.err)
-	case err != nil:
-		return ending.Join(err, r.err)
-	default:
-		return r.err
-	}
+	return r.result(err)
 }
 
 // answer is the yield of the handler's stream. If the value a is an answer, it runs the attempt.
@@ -221,37 +220,40 @@ func (r *retrying[T]) answer(a Failure) bool {
 		r.failures.close() // a handler that does not stop must not wait forever
 		return false
 	}
-	r.failed()
+	r.failures.post(r.failed())
 	return true
 }
 
-// stop records that the consumer wants no more values, even if the source continues.
-func (r *retrying[T]) stop() {
-	r.stopped = true
-	r.yield = func(T) bool { return false }
+// result returns what the stream returns when the handler has ended with err.
+func (r *retrying[T]) result(err error) error {
+	switch {
+	case r.ended:
+		return r.err
+	case r.ctx.Err() != nil:
+		return ending.Error(r.ctx, err, r.err)
+	default:
+		return ending.Join(err, r.err)
+	}
 }
 
 // attempt runs the source once. Afterwards the stream has ended, or the attempt has failed.
 func (r *retrying[T]) attempt() {
 	began := r.now()
 	err := r.runSource()
-	r.own = err
+	r.own, r.ended = err, true
 	switch {
 	case r.stopped:
-		r.own = nil
-		r.end(nil)
+		r.own, r.err = nil, nil
 	case r.taken != r.given: // the consumer has not returned
-		r.end(ending.Join(errors.New("stream: RetryWhen: the source recovered a panic of its consumer"), err))
+		r.err = ending.Join(errors.New("stream: RetryWhen: the source recovered a panic of its consumer"), err)
 	case err == nil:
-		r.end(nil)
+		r.err = nil
 	case r.ctx.Err() != nil:
-		r.end(ending.Error(r.ctx, err, r.older()))
+		r.err = ending.Error(r.ctx, err, r.older())
 	case ending.Reaches(err, ErrNotRestartable):
-		r.end(ending.Join(err, r.older()))
-	case permanent.Is(err):
-		r.end(err)
+		r.err = ending.Join(err, r.older())
 	default:
-		r.err = err
+		r.err, r.ended = err, permanent.Is(err)
 	}
 	if !r.ended || r.attempts > 1 {
 		r.at = r.now()
@@ -280,30 +282,26 @@ func (r *retrying[T]) runSource() error {
 	return err
 }
 
-func (r *retrying[T]) end(err error) {
-	r.ended, r.err = true, err
-}
-
-// failed passes the failure to the observations and to the handler.
-func (r *retrying[T]) failed() {
-	f := Failure{Err: r.err, N: r.failures.current.N + 1, Items: r.given - r.subscription.Bookmarks, Lasted: r.lasted}
-	r.yield = r.first
-	r.subscription.Failed(attempt.Failure{Err: f.Err, N: f.N, Items: f.Items, Lasted: f.Lasted, At: r.at}, r.failures.ran.Load())
-	r.failures.post(f)
+// failed reports the failure of the last attempt to the observations, and returns it.
+func (r *retrying[T]) failed() attempt.Failure {
+	r.down = true
+	f := attempt.Failure{Err: r.err, N: r.attempts, Items: r.given - r.subscription.Bookmarks, Lasted: r.lasted, At: r.at}
+	r.subscription.Failed(f, r.failures.ran.Load())
+	return f
 }
 
 // older returns the failure before the attempt that has ended, nil if the attempt has worked.
 func (r *retrying[T]) older() error {
-	r.subscription.Enter() // a Works that has begun is over
-	defer r.subscription.Leave()
+	r.subscription.Lock() // a Works that has begun is over
+	defer r.subscription.Unlock()
 	if r.given > r.subscription.Bookmarks || !r.subscription.Down() {
 		return nil
 	}
 	return r.err
 }
 
-// over describes the end of the subscription, which returns err.
-func (r *retrying[T]) over(err error) attempt.End {
+// end describes the end of the subscription, which returns err.
+func (r *retrying[T]) end(err error) attempt.End {
 	end := attempt.End{Attempts: r.attempts, Err: err}
 	if !r.ended { // the last attempt has failed
 		return end

@@ -654,15 +654,16 @@ type observed struct {
 	end   attempt.End
 }
 
-func (o *observed) Observe(s *attempt.Subscription, end attempt.End) {
+func (o *observed) Observe(s *attempt.Subscription, _ any, end attempt.End) attempt.Driver {
 	if end.Attempts > 0 {
 		o.notes = append(o.notes, "over")
 		o.Ended(end)
-		return
+		return nil
 	}
-	s.Enter()
-	defer s.Leave()
+	s.Lock()
+	defer s.Unlock()
 	s.Observe(o)
+	return nil
 }
 
 func (o *observed) Failed(f attempt.Failure) {

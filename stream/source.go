@@ -24,7 +24,7 @@ func Of[T any](v ...T) Stream[T] { return FromSlice(v) }
 //	FromSlice({a, b, c}): --> abc|
 func FromSlice[T any](v []T) Stream[T] {
 	return func(ctx context.Context, yield func(T) bool) error {
-		look := watch(ctx)
+		look := newLookout(ctx)
 		switch {
 		case look.never():
 			for _, item := range v {
@@ -75,7 +75,7 @@ func FromSeq[T any](seq iter.Seq[T]) Stream[T] {
 		if err := ending.ContextError(ctx); err != nil {
 			return err
 		}
-		look := watch(ctx)
+		look := newLookout(ctx)
 		stopped := false
 		seq(func(v T) bool {
 			if stopped || look.ended() {
@@ -108,7 +108,7 @@ func FromSeq2[T any](open func(context.Context) iter.Seq2[T, error]) Stream[T] {
 		if seq == nil {
 			return errors.New("stream: FromSeq2: open returned a nil sequence")
 		}
-		look := watch(ctx)
+		look := newLookout(ctx)
 		stopped := false
 		var failed error
 		seq(func(v T, err error) bool {
@@ -249,7 +249,7 @@ func Range(first, count int) Stream[int] {
 		}
 	})
 	return func(ctx context.Context, yield func(int) bool) error {
-		look := watch(ctx)
+		look := newLookout(ctx)
 		switch {
 		case look.never():
 			for i := range count {

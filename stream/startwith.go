@@ -15,7 +15,7 @@ func (s Stream[T]) StartWith(v ...T) Stream[T] {
 	s.require("StartWith")
 	v = slices.Clone(v)
 	return func(ctx context.Context, yield func(T) bool) error {
-		look := watch(ctx)
+		look := newLookout(ctx)
 		for _, item := range v {
 			if look.ended() {
 				return ending.ContextError(ctx)

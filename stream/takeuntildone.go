@@ -2,9 +2,9 @@ package stream
 
 import (
 	"context"
-	"sync/atomic"
 
 	"github.com/retrywhen/retrywhen/internal/ending"
+	"github.com/retrywhen/retrywhen/internal/op"
 )
 
 // TakeUntilDone yields the values of s until done is closed, and ends without an error then. It cancels s, also in the
@@ -28,54 +28,28 @@ func (s Stream[T]) TakeUntilDone(done <-chan struct{}) Stream[T] {
 	if done == nil {
 		return s
 	}
+	stop := Stream[struct{}](func(ctx context.Context, yield func(struct{}) bool) error {
+		select {
+		case <-done:
+			yield(struct{}{})
+		case <-ctx.Done():
+		}
+		return ending.ContextError(ctx)
+	})
 	return func(ctx context.Context, yield func(T) bool) error {
 		if err := ending.ContextError(ctx); err != nil || closed(done) {
 			return err
 		}
-		w := watchDone(ctx, done)
-		defer w.wait()
-		stopped, over := false, false
-		err := s(w.run, func(v T) bool {
-			over = over || closed(done) || w.done.Load()
-			stopped = stopped || !over && !yield(v)
-			return !stopped && !over
-		})
-		w.wait()
-		switch {
-		case stopped:
-			return nil
-		case over || closed(done) || w.done.Load():
+		over := false
+		err := op.TakeUntil("stream", func(ctx context.Context, yield func(T) bool) error {
+			return s(ctx, func(v T) bool {
+				over = over || closed(done)
+				return !over && yield(v)
+			})
+		}, stop)(ctx, yield)
+		if err != nil && (over || closed(done)) {
 			return ending.ContextError(ctx)
 		}
-		return ending.Error(ctx, err)
+		return err
 	}
-}
-
-// doneWatch is a goroutine that cancels a run when a channel is closed.
-type doneWatch struct {
-	done     atomic.Bool // done was closed
-	run      context.Context
-	cancel   context.CancelFunc
-	returned chan struct{}
-}
-
-func watchDone(ctx context.Context, done <-chan struct{}) *doneWatch {
-	w := &doneWatch{returned: make(chan struct{})}
-	w.run, w.cancel = context.WithCancel(ctx)
-	go func() {
-		defer close(w.returned)
-		select {
-		case <-done:
-			w.done.Store(true)
-			w.cancel()
-		case <-w.run.Done():
-		}
-	}()
-	return w
-}
-
-// wait ends the run and returns when the goroutine has.
-func (w *doneWatch) wait() {
-	w.cancel()
-	<-w.returned
 }

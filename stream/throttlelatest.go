@@ -26,63 +26,63 @@ func (s Stream[T]) ThrottleLatest(d time.Duration) Stream[T] {
 	if d == 0 {
 		return s
 	}
+	return s.latest(d, true)
+}
+
+// latest is Debounce, in which each value starts a wait of d, or ThrottleLatest, in which each delivery does and a value
+// that comes while nothing waits is delivered.
+func (s Stream[T]) latest(d time.Duration, throttle bool) Stream[T] {
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {
-		window := newTimer(scope.Context()) // runs since a delivery; when it is not set, the next value is delivered
-		defer window.Stop()
+		wait := newTimer(scope.Context())
+		defer wait.Stop()
 		in := handoff.NewReceiver[T](scope)
 		in.Start(s)
-		var latest T // the latest value of the window
-		waits := false
-		deliver := func(v T) {
+		var latest T
+		some := false
+		deliver := func() {
+			if !some || scope.Err() != nil {
+				return
+			}
+			v := latest
 			var zero T
-			latest, waits = zero, false
-			window.Set(d)
+			latest, some = zero, false
+			if throttle {
+				wait.Set(d)
+			}
 			out.Deliver(v)
 		}
-		deliverWaiting := func() {
-			if waits && scope.Err() == nil {
-				deliver(latest)
-			}
-		}
 		for !out.Stopped() && scope.Err() == nil {
-			event, due := eventOr(window.C(), scope, in)
-			if due {
-				window.Stop()
-				deliverWaiting()
+			select {
+			case <-wait.C(): // before a value that has come too
+				wait.Stop()
+				deliver()
+				continue
+			default:
+			}
+			event, ok := in.Take()
+			if !ok {
+				select {
+				case <-wait.C():
+					wait.Stop()
+					deliver()
+				case <-in.C():
+				case <-scope.Context().Done():
+				}
 				continue
 			}
-			if event.From == nil {
-				break
-			}
 			if over, failed := event.Ended(); over {
-				deliverWaiting()
+				deliver()
 				return failed
 			}
-			if scope.Err() != nil {
-				break
+			latest, some = event.Value, true
+			if !throttle {
+				wait.Set(d)
 			}
 			event.From.Request()
-			if latest, waits = event.Value, true; window.C() == nil {
-				deliver(latest)
+			if wait.C() == nil {
+				deliver()
 			}
 		}
 		return nil
 	})
-}
-
-// eventOr returns the next event, or true when due is ready, even if there is an event too. When the context ends it
-// returns neither.
-func eventOr[T any](due <-chan time.Time, scope *handoff.Scope, in *handoff.Receiver[T]) (event handoff.Event[T], isDue bool) {
-	select {
-	case <-due:
-		return event, true
-	default:
-	}
-	select {
-	case <-due:
-		return event, true
-	case event = <-in.C():
-	case <-scope.Context().Done():
-	}
-	return event, false
 }

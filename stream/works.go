@@ -11,7 +11,7 @@ import (
 //
 // Call it in a source with the context that the source receives, each time there is a sign of life. It is cheap while
 // there is no outage, and does nothing outside of an attempt, or after it. It may be called on any goroutine; the hooks
-// are called on that goroutine, one at a time for a subscription. retry.Do and operators.MapRetry do not hear of it.
+// are called on that goroutine, one at a time for a subscription. It has no effect on retry.Do and operators.MapRetry.
 func Works(ctx context.Context) {
 	for {
 		a, _ := ctx.Value(retriedKey{}).(*attemptContext)

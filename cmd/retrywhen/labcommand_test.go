@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/lab"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
-	"github.com/retrywhen/retrywhen/cmd/retrywhen/lab"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/sim"
 )
@@ -61,10 +61,7 @@ func randomState(t *testing.T, tab lab.Tab, rng *rand.Rand) lab.State {
 	}
 	s.Load, s.Rate, s.Stall, s.Patience, s.Failures = 1+rng.IntN(60), 1+rng.IntN(80), duration(8*time.Second), duration(3*time.Second), float64(rng.IntN(4))/100
 	s.Watch = 50*time.Second + duration(time.Minute)
-	s.Jobs, s.Retries, s.Own = 1+rng.IntN(60), 1+rng.IntN(6), rng.IntN(2) == 0
-	if rng.IntN(2) == 0 {
-		s.Peak, s.Dead = duration(10*time.Second), duration(10*time.Second)
-	}
+	s.Jobs, s.Retries = 1+rng.IntN(60), 1+rng.IntN(6)
 	s.Clients, s.Runs = 1+rng.IntN(12), 1+rng.IntN(3)
 	s.Affected, s.Capacity, s.Down, s.Timeout = 1+rng.IntN(80), 1+rng.IntN(40), duration(20*time.Second), time.Duration(rng.IntN(3))*duration(time.Second)
 	s.Outages = []time.Duration{duration(10 * time.Second), duration(20 * time.Second)}

@@ -124,7 +124,7 @@ Policies are as in: retrywhen show --help. These options may be added:
                          and its own budget
   layers=3               three layers of callers have this policy (overload)
 
-When interrupted, sim writes the result so far and dies of the signal.`,
+When interrupted, sim writes the partial result, then exits by the signal.`,
 	}
 	leads(c)
 	c.AddCommand(newSimBoundary(), newSimChoose(), newSimHerd(), newSimOCC(), newSimOutage(), newSimOverload())

@@ -108,15 +108,14 @@ func render(t *testing.T, args ...string) image.Image {
 	return drawn
 }
 
-// Herds with very different ends have their own axes, unless the flag says otherwise.
+// Herds with very different ends have their own axes.
 func TestSimHerdChoosesItsAxis(t *testing.T) {
 	const own = "has its own time axis"
 	for line, want := range map[string]bool{
-		"": true, "--own-axis=false": false,
-		"--runs=1|constant d=1s|constant d=2s":            false,
-		"--runs=1|--own-axis|constant d=1s|constant d=2s": true,
-		"--runs=1|constant d=1s|constant d=4s":            true,
-		"--runs=1|constant d=1s":                          false,
+		"--runs=1":                             true,
+		"--runs=1|constant d=1s|constant d=2s": false,
+		"--runs=1|constant d=1s|constant d=4s": true,
+		"--runs=1|constant d=1s":               false,
 	} {
 		file := filepath.Join(t.TempDir(), "herd.svg")
 		args := append([]string{"sim", "herd", "-o", file}, strings.FieldsFunc(line, func(r rune) bool { return r == '|' })...)

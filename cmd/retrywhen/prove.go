@@ -16,7 +16,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/suggest"
 	"github.com/retrywhen/retrywhen/prove"
 )
 
@@ -159,16 +158,8 @@ func (p *prover) check(c *cobra.Command, t *prove.Target, values string, ways, k
 			t.Ways = append(t.Ways, prove.Way(w))
 		}
 	}
-	for _, k := range known {
-		kind, why, ok := strings.Cut(k, "=")
-		if !ok || why == "" || !slices.Contains(foundKinds, kind) {
-			hint := ""
-			if near := suggest.Nearest(kind, foundKinds); near != "" && near != kind {
-				hint = "; did you mean " + near + "?"
-			}
-			return fmt.Errorf("prove: --known is %q%s want kind=why with a kind of %s", k, orComma(hint), strings.Join(foundKinds, ", "))
-		}
-		t.Known = append(t.Known, prove.Known{Kind: prove.Kind(kind), Why: why})
+	if t.Known, err = readKnown(known); err != nil {
+		return err
 	}
 	t.Client = p.client
 	if p.before != "" {
@@ -187,11 +178,21 @@ func (p *prover) check(c *cobra.Command, t *prove.Target, values string, ways, k
 	return nil
 }
 
-func orComma(hint string) string {
-	if hint == "" {
-		return ","
+// readKnown reads the flags --known.
+func readKnown(flags []string) (all []prove.Known, err error) {
+	for _, flag := range flags {
+		kind, why, _ := strings.Cut(flag, "=")
+		hint := ","
+		if !slices.Contains(foundKinds, kind) {
+			hint = nearest(kind, foundKinds, "")
+			why = ""
+		}
+		if why == "" {
+			return nil, fmt.Errorf("prove: --known is %q%s want kind=why with a kind of %s", flag, hint, strings.Join(foundKinds, ", "))
+		}
+		all = append(all, prove.Known{Kind: prove.Kind(kind), Why: why})
 	}
-	return hint
+	return all, nil
 }
 
 // prove checks the target and prints what is found.

@@ -53,10 +53,10 @@ only the output of the last attempt is written, when run ends:
 
   retrywhen run --stdout last -- pg_dump shop >shop.sql
 
-There is no retry when the output has no reader any more, as in a pipe to head.
+Run stops when nobody reads its output (retrywhen run … | head).
 
 Signals are forwarded to the command. After SIGINT, SIGTERM, SIGHUP or SIGQUIT
-there is no retry. If the command dies of that signal, so does run, so that a
+there is no retry. If that signal ends the command, it also ends run, so that a
 loop in a shell stops. With --kill-after the command receives SIGKILL that much
 later. An attempt that takes longer than --timeout receives SIGTERM, and SIGKILL
 after --kill-after. A stop (^Z) stops the command too.

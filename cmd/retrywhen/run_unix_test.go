@@ -65,7 +65,7 @@ func TestRunEndsWhenItsOutputHasNoReader(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = p.Wait()
-			want := "retrywhen: " + test.want + ": its output has no reader any more\n"
+			want := "retrywhen: " + test.want + ": nobody reads its output\n"
 			if code := p.ProcessState.ExitCode(); code != test.code || p.err.String() != want {
 				t.Errorf("exit code %d, stderr %q; want %d, %q", code, p.err.String(), test.code, want)
 			}

@@ -270,7 +270,7 @@ func (r *runner) attempt() error {
 		return err
 	}
 	if unread(r.stdout) {
-		failed.text, failed.final = failed.text+": its output has no reader any more", true
+		failed.text, failed.final = failed.text+": nobody reads its output", true
 	}
 	return failed
 }

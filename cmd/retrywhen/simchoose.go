@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/lab"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
-	"github.com/retrywhen/retrywhen/cmd/retrywhen/lab"
 )
 
 func newSimChoose() *cobra.Command {
@@ -34,9 +34,7 @@ number of clients and the capacity. The choice does not depend on --seed.`,
   retrywhen sim choose --clients 300 --capacity 50 --served 20s --wait 1s
   retrywhen sim choose --place by-ordinal --outages 5s,10m -o choose.svg`,
 		RunE: func(c *cobra.Command, args []string) error {
-			if s.place.given {
-				in.Placement = s.place.Placement
-			}
+			in.Placement = s.place.Placement
 			return s.run(c, args, in, func(ctx context.Context, all []report.Strategy, progress report.Progress) (report.Result, error) {
 				in.Strategies, in.Seed, in.Progress = all, s.seed, progress
 				return in.Run(ctx)

@@ -6,16 +6,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/lab"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
-	"github.com/retrywhen/retrywhen/cmd/retrywhen/lab"
 )
 
 func newSimHerd() *cobra.Command {
-	var (
-		s   simulation
-		in  report.Herd
-		own bool
-	)
+	var s simulation
+	in := report.DefaultHerd()
+	s.preset = in.Strategies
 	c := &cobra.Command{
 		Use:   "herd [POLICY...]",
 		Short: "Simulate jobs that fail together: when do their retries come?",
@@ -34,17 +32,6 @@ functions" with one that spreads the retries although the waits differ little.`,
 			if in.Runs < 0 || in.Runs > 1_000_000 {
 				return fmt.Errorf("herd: --runs is %d, want 0 to 1000000", in.Runs)
 			}
-			if c.Flags().Changed("own-axis") {
-				in.Own = &own
-			}
-			question := lab.Question()
-			s.preset = question.Strategies
-			if len(args) == 0 && !c.Flags().Changed("peak") {
-				in.PeakWindow = question.Peak
-			}
-			if len(args) == 0 && !c.Flags().Changed("dead") {
-				in.DeadWindow = question.Dead
-			}
 			return s.run(c, args, in, func(ctx context.Context, all []report.Strategy, progress report.Progress) (report.Result, error) {
 				in.Strategies, in.Seed, in.Horizon, in.Progress = all, s.seed, s.horizon, progress
 				return in.Run(ctx)
@@ -55,12 +42,8 @@ functions" with one that spreads the retries although the waits differ little.`,
 	s.placeFlag(c)
 	s.seedFlag(c)
 	c.Flags().DurationVar(&s.horizon, "horizon", 0, "simulation end of the charts; the figures ignore it (default: none)")
-	c.Flags().IntVarP(&in.Jobs, "jobs", "j", 100, "number of jobs that fail together")
-	c.Flags().IntVarP(&in.Retries, "retries", "n", 5, "number of retries of each job, at most its policy's limit")
+	c.Flags().IntVarP(&in.Jobs, "jobs", "j", in.Jobs, "number of jobs that fail together")
+	c.Flags().IntVarP(&in.Retries, "retries", "n", in.Retries, "number of retries of each job, at most its policy's limit")
 	c.Flags().IntVar(&in.Runs, "runs", 0, "number of runs of which the figures are means (default: up to 200, by the size)")
-	c.Flags().DurationVar(&in.PeakWindow, "peak", 0, "window of the peak (default: one that fits)")
-	c.Flags().DurationVar(&in.DeadWindow, "dead", 0, "window of the dead time (default: one that fits)")
-	c.Flags().BoolVar(&in.Each, "each", false, "JSON has the time of each retry")
-	c.Flags().BoolVar(&own, "own-axis", false, "each policy has its own time axis (default: if one lasts three times as long as another)")
 	return c
 }

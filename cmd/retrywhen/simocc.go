@@ -6,14 +6,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/lab"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
-	"github.com/retrywhen/retrywhen/cmd/retrywhen/lab"
 	"github.com/retrywhen/retrywhen/sim"
 )
 
 func newSimOCC() *cobra.Command {
 	var s simulation
-	in := report.Contention{Own: true}
+	var in report.Contention
 	c := &cobra.Command{
 		Use:   "occ [POLICY...]",
 		Short: "Simulate clients that contend for one row: how many calls, how long?",
@@ -25,7 +25,7 @@ written in between. Then the client waits and reads again. A message takes
 Occ writes the number of write calls, and the time until all have written,
 against the number of clients. These are the two figures of "Exponential Backoff
 And Jitter" (AWS Architecture Blog, 2015). Without a policy it uses the five
-strategies of that article. Charts of the calls over time follow.`,
+strategies of that article.`,
 		Example: `  retrywhen sim occ
   retrywhen sim occ --runs 1000 --clients 100 --points 1
   retrywhen sim occ "full: exponential base=10ms factor=2 cap=2s jitter=full" -o occ.svg`,
@@ -50,9 +50,7 @@ strategies of that article. Charts of the calls over time follow.`,
 	c.Flags().IntVarP(&in.Clients, "clients", "c", 100, "largest number of clients")
 	c.Flags().IntVar(&in.Points, "points", report.ContentionPoints, "number of points, evenly spaced up to --clients")
 	c.Flags().IntVar(&in.Runs, "runs", 100, "number of runs of which each point is the mean")
-	c.Flags().BoolVar(&in.Each, "each", false, "JSON has the time of each call of one run with the most clients")
 	c.Flags().DurationVar(&in.Network.Mean, "network", sim.DefaultNetwork.Mean, "mean time of a message")
 	c.Flags().DurationVar(&in.Network.SD, "network-sd", sim.DefaultNetwork.SD, "standard deviation of the time of a message")
-	c.Flags().BoolVar(&in.Own, "own-axis", true, "each policy has its own time axis")
 	return c
 }

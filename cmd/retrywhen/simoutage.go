@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/lab"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
-	"github.com/retrywhen/retrywhen/cmd/retrywhen/lab"
 )
 
 func newSimOutage() *cobra.Command {
@@ -61,10 +61,7 @@ one process, or as many as a policy's option processes= says.`,
 	c.Flags().DurationVar(&in.Arrive, "arrive", 0, "the first attempts come at random within this time (default: all at once)")
 	c.Flags().IntVar(&in.Limit, "limit", 0, "clients give up after this many retries (default: their policy's limit, or never)")
 	c.Flags().BoolVar(&in.Slots, "slots", false, "after the server's return a refused client receives the next free slot as Retry-After")
-	c.Flags().BoolVar(&in.Each, "each", false, "JSON has the attempts and the time of service of each client")
 	c.Flags().DurationVar(&in.Return, "return", 0, "clients that gave up come back after this time on average (default: never)")
-	c.Flags().DurationVar(&in.Bin, "bin", time.Second, "width of the bins in which peaks are counted")
 	c.Flags().StringVar(&budget, "budget", "", "a retry budget for policies without one: `capacity,cost,refund`[,refill per second]")
-	c.Flags().BoolVar(&in.Own, "own-axis", false, "each policy has its own time axis")
 	return c
 }

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/lab"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
-	"github.com/retrywhen/retrywhen/cmd/retrywhen/lab"
 	"github.com/retrywhen/retrywhen/sim"
 )
 
@@ -49,7 +49,6 @@ processes=20 makes 20 processes, layers=3 makes three layers with the policy.`,
 	overloadFlags(c, &in)
 	c.Flags().Float64VarP(&in.Load, "load", "l", in.Load, "operations per second")
 	c.Flags().DurationVar(&in.Horizon, "horizon", 0, "simulation end of the charts (default: 1.5 times the longest recovery, at least 1m)")
-	c.Flags().DurationVar(&in.Bin, "bin", 0, "width of the bins of the charts (default: one that fits)")
 	c.Flags().IntVar(&in.Runs, "runs", in.Runs, "number of runs that say how often the server recovers; the other figures are of the median one")
 	return c
 }
@@ -93,23 +92,28 @@ type shape sim.Service
 
 func (s *shape) Set(text string) error {
 	name, cv, _ := strings.Cut(text, ":")
-	if name == "" {
+	s.Shape, s.CV = sim.Shape(name), 0
+	switch {
+	case s.Shape == sim.LogNormalService:
+		var err error
+		s.CV, err = strconv.ParseFloat(cv, 64)
+		return err
+	case text == "constant":
+		s.Shape = sim.ConstantService
+	case text != string(sim.ExponentialService):
 		return strconv.ErrSyntax
 	}
-	err := s.Shape.UnmarshalText([]byte(name))
-	if s.CV = 0; s.Shape == sim.LogNormalService && err == nil {
-		s.CV, err = strconv.ParseFloat(cv, 64)
-	} else if cv != "" {
-		err = strconv.ErrSyntax
-	}
-	return err
+	return nil
 }
 
 func (s *shape) String() string {
-	if s.Shape == sim.LogNormalService {
-		return fmt.Sprintf("%v:%v", s.Shape, s.CV)
+	switch s.Shape {
+	case sim.LogNormalService:
+		return fmt.Sprintf("%s:%v", s.Shape, s.CV)
+	case sim.ConstantService:
+		return "constant"
 	}
-	return s.Shape.String()
+	return string(s.Shape)
 }
 
 func (s *shape) Type() string { return "distribution" }

@@ -18,8 +18,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/console"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/lab"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
-	"github.com/retrywhen/retrywhen/cmd/retrywhen/lab"
 	"github.com/retrywhen/retrywhen/sim"
 )
 
@@ -58,22 +58,19 @@ func (s *simulation) seedFlag(c *cobra.Command) {
 // placement is the value of --place.
 type placement struct {
 	sim.Placement
-	given bool
+	text string // as it was given
 }
 
 func (p *placement) Set(text string) error {
-	if p.given = true; text == "" {
+	var ok bool
+	if p.Placement, ok = report.ParsePlacement(text); !ok {
 		return strconv.ErrSyntax
 	}
-	return p.UnmarshalText([]byte(text))
+	p.text = text
+	return nil
 }
 
-func (p *placement) String() string {
-	if !p.given {
-		return ""
-	}
-	return p.Placement.String()
-}
+func (p *placement) String() string { return p.text }
 
 func (p *placement) Type() string { return "place" }
 
@@ -91,7 +88,7 @@ func (s *simulation) strategies(c *cobra.Command, args []string, in report.Input
 	if len(args) == 0 {
 		strategies = slices.Clone(s.preset)
 	}
-	if s.place.given {
+	if s.place.text != "" {
 		for i := range strategies {
 			strategies[i].Placement = s.place.Placement
 		}
@@ -165,10 +162,6 @@ func flagOf(c *cobra.Command, field string) string {
 		return "--load times the simulation end"
 	case "Jobs·Retries":
 		return "--jobs times --retries"
-	case "PeakWindow":
-		return "--peak"
-	case "DeadWindow":
-		return "--dead"
 	case "Service.Mean":
 		return "--service"
 	case "Service.CV":

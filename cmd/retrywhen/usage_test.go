@@ -27,7 +27,7 @@ func TestWrongUsage(t *testing.T) {
 		"run --within 5 -- true":                        `run: --within is "5", want a duration, as in 500ms or 1m30s`,
 		"run --on-exit x -- true":                       `run: --on-exit is "x", want exit codes from 1 to 255 separated by commas, as in 1,64-78, or "all but" these`,
 		"sim herd --seed -1":                            `herd: --seed is "-1", want a whole number, at least 0`,
-		"sim herd --own-axis=x":                         `herd: --own-axis is "x", want true or false`,
+		"sim outage --slots=x":                          `outage: --slots is "x", want true or false`,
 		"sim herd --place=":                             `herd: --place is "", want one-process, by-key or by-ordinal`,
 		"sim choose --place=x":                          `choose: --place is "x", want one-process, by-key or by-ordinal`,
 		"sim outage --budget=":                          `outage: --budget is "": budget has no value, want as in "budget=10,1,0.1"`,

@@ -1,11 +1,14 @@
 package embedded_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/url"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,7 +30,7 @@ func nodeRole(dir, name, ports, routes string) int {
 	clients, cluster, _ := strings.Cut(ports, ",")
 	port, _ := strconv.Atoi(clients)
 	clusterPort, _ := strconv.Atoi(cluster)
-	srv, err := embedded.Start(dir, embedded.Listen(port), anybody, embedded.Options(func(o *server.Options) {
+	srv, err := embedded.Start(dir, embedded.Listen(port), anybody, embedded.MaxStore(1<<30), embedded.Options(func(o *server.Options) {
 		o.ServerName = name
 		o.Cluster = server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: clusterPort}
 		for r := range strings.SplitSeq(routes, ",") {
@@ -44,8 +47,8 @@ func nodeRole(dir, name, ports, routes string) int {
 	return 0
 }
 
-// threeNodes starts a cluster.
-func threeNodes(t *testing.T) (names []string, nodes map[string]*process, start func(i int), all string) {
+// threeNodes starts a cluster. first is the folder of its first node, if it is not "".
+func threeNodes(t *testing.T, first string) (names []string, nodes map[string]*process, start func(i int), all string) {
 	names, nodes = []string{"a", "b", "c"}, make(map[string]*process)
 	var ports, routes, urls, dirs []string
 	for range names {
@@ -53,6 +56,7 @@ func threeNodes(t *testing.T) (names []string, nodes map[string]*process, start 
 		ports, routes, urls = append(ports, client+","+route), append(routes, route), append(urls, "nats://127.0.0.1:"+client)
 		dirs = append(dirs, t.TempDir())
 	}
+	dirs[0] = cmp.Or(first, dirs[0])
 	start = func(i int) {
 		nodes[names[i]] = spawn(t, "node", dirs[i], names[i], ports[i], strings.Join(routes, ","))
 	}
@@ -82,7 +86,7 @@ func openCluster(t *testing.T, all string, c durable.Config) (q *durable.Queue) 
 // All nodes are killed at once. What waits is attempted once when they are back, and what was cancelled is not.
 func TestAllNodesOfAClusterAreKilled(t *testing.T) {
 	t.Parallel()
-	names, nodes, startNode, all := threeNodes(t)
+	names, nodes, startNode, all := threeNodes(t, "")
 	c := durable.Config{Name: "cluster", Lease: 2 * time.Second, Remember: 2 * time.Second, Grace: 1}
 	q := openCluster(t, all, c)
 	const jobs = 60
@@ -124,13 +128,80 @@ func TestAllNodesOfAClusterAreKilled(t *testing.T) {
 	}
 }
 
+// The disk of the node that leads is full. Every job is stored, at the latest when it is put again. The node may stay up and
+// lead consumers that deliver nothing, until it is killed: then the two others do all jobs. When there is room it is started
+// again, and when it has caught up, the queue goes on without one of the others.
+func TestAFullDiskOfOneNode(t *testing.T) {
+	t.Parallel()
+	folder := smallDisk(t)
+	dir := filepath.Join(folder, "node")
+	t.Cleanup(func() { os.RemoveAll(dir) }) // after the node has ended
+	names, nodes, startNode, all := threeNodes(t, dir)
+	q := openCluster(t, all, durable.Config{Name: "cluster", Lease: 5 * time.Second})
+	nc := connect(t, all)
+	eventually(t, "the node with the small disk leads", func() bool {
+		_, err := nc.Request("$JS.API.STREAM.LEADER.STEPDOWN.retrywhen-cluster", []byte(`{"placement":{"preferred":"a"}}`), 5*time.Second)
+		return err == nil && streamLeader(t, all, "retrywhen-cluster") == names[0]
+	})
+	ballast := filepath.Join(folder, "ballast")
+	if err := os.WriteFile(ballast, make([]byte, 20<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const jobs = 60 // of 100 KiB, for which 4 MiB have no room
+	refused := 0
+	put := func(first, last int) {
+		t.Helper()
+		for i := first; i < last; i++ {
+			eventually(t, "a job is stored", func() bool {
+				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+				defer cancel()
+				_, err := q.Put(ctx, make([]byte, 100<<10), durable.PutID(strconv.Itoa(i)))
+				if err != nil && !errors.Is(err, durable.ErrExists) {
+					refused++
+					t.Log(i, err)
+				}
+				return err == nil || errors.Is(err, durable.ErrExists)
+			})
+		}
+	}
+	put(0, jobs)
+	if leader := streamLeader(t, all, "retrywhen-cluster"); leader == names[0] {
+		t.Errorf("the node whose disk is full still leads")
+	}
+	var mu sync.Mutex
+	done := make(map[string]int)
+	work(t, q, 8, func(_ context.Context, job *durable.Job) error {
+		mu.Lock()
+		defer mu.Unlock()
+		done[job.ID]++
+		return nil
+	})
+	nodes[names[0]].kill()
+	count := func() int { mu.Lock(); defer mu.Unlock(); return len(done) }
+	eventually(t, "all jobs are done", func() bool { return count() == jobs })
+	untilEmpty(t, q)
+
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	startNode(0)
+	eventually(t, "the node has caught up", func() bool {
+		return current(t, nc, "retrywhen-cluster")
+	})
+	nodes[streamLeader(t, all, "retrywhen-cluster")].kill()
+	put(jobs, jobs+20)
+	eventually(t, "the other jobs are done", func() bool { return count() == jobs+20 })
+	untilEmpty(t, q)
+	t.Logf("%d puts were refused", refused)
+}
+
 func TestNothingIsLostWhenTheLeaderOfAClusterIsKilled(t *testing.T) {
 	t.Parallel()
 	jobs := 300
 	if nightly() {
 		jobs = 3_000
 	}
-	names, nodes, startNode, all := threeNodes(t)
+	names, nodes, startNode, all := threeNodes(t, "")
 	q := openCluster(t, all, durable.Config{Name: "cluster", Lease: 5 * time.Second, Policy: crashPolicy})
 
 	var mu sync.Mutex
@@ -218,12 +289,35 @@ func streamLeader(t *testing.T, urls, stream string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := js.Stream(t.Context(), stream)
+	leader := ""
+	eventually(t, "the stream has a leader and two followers", func() bool {
+		s, err := js.Stream(t.Context(), stream)
+		if err != nil {
+			return false
+		}
+		leader = s.CachedInfo().Cluster.Leader
+		return leader != "" && len(s.CachedInfo().Cluster.Replicas) == 2
+	})
+	return leader
+}
+
+// current reports whether all replicas of the stream and of its consumers have caught up.
+func current(t *testing.T, nc *nats.Conn, stream string) bool {
+	js, err := jetstream.New(nc)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if replicas := s.CachedInfo().Cluster.Replicas; len(replicas) != 2 {
-		t.Fatalf("the stream has %d followers, want 2", len(replicas))
+	behind := func(p *jetstream.PeerInfo) bool { return p.Offline || !p.Current }
+	s, err := js.Stream(t.Context(), stream)
+	if err != nil || slices.ContainsFunc(s.CachedInfo().Cluster.Replicas, behind) {
+		return false
 	}
-	return s.CachedInfo().Cluster.Leader
+	consumers := s.ListConsumers(t.Context())
+	n := 0
+	for c := range consumers.Info() {
+		if n++; c.Cluster == nil || c.Cluster.Leader == "" || slices.ContainsFunc(c.Cluster.Replicas, behind) {
+			return false
+		}
+	}
+	return consumers.Err() == nil && n > 0
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -281,13 +282,22 @@ func TestAFullStore(t *testing.T) {
 	put(t, q, "there is room again")
 }
 
-// RETRYWHEN_SMALL_DISK is a folder on a separate file system with about 20 MB, such as a tmpfs.
-func TestAFullDisk(t *testing.T) {
-	t.Parallel()
-	folder := os.Getenv("RETRYWHEN_SMALL_DISK")
-	if folder == "" {
+var diskLock sync.Mutex
+
+// smallDisk returns RETRYWHEN_SMALL_DISK, for this test alone: a folder on a separate file system of about 20 MB, such as a tmpfs.
+func smallDisk(t *testing.T) (folder string) {
+	t.Helper()
+	if folder = os.Getenv("RETRYWHEN_SMALL_DISK"); folder == "" {
 		t.Skip("RETRYWHEN_SMALL_DISK is not set")
 	}
+	diskLock.Lock()
+	t.Cleanup(diskLock.Unlock)
+	return folder
+}
+
+func TestAFullDisk(t *testing.T) {
+	t.Parallel()
+	folder := smallDisk(t)
 	ballast := filepath.Join(folder, "ballast")
 	if err := os.WriteFile(ballast, make([]byte, 4<<20), 0o600); err != nil {
 		t.Fatal(err)

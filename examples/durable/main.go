@@ -14,12 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
-	"slices"
-	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/retrywhen/retrywhen/durable"
@@ -58,17 +53,20 @@ func run(ctx context.Context, jobs int, out io.Writer) error {
 	defer shop.close()
 	fmt.Fprintf(out, "policy   %v, lease %v\n", policy, lease)
 
-	r := &running{url: url, queue: q, shop: shop, out: out}
-	if err := r.drain(ctx, jobs); err != nil {
+	r := &running{url: url, queue: q, shop: shop, jobs: jobs, out: out}
+	if err := r.putAll(ctx); err != nil {
 		return err
 	}
-	if err := r.ledger(ctx); err != nil {
+	if err := errors.Join(r.work(ctx), r.ledger(ctx)); err != nil {
 		return err
 	}
-	if err := r.redrive(ctx); err != nil {
+	shop.repaired.Store(true)
+	n, err := q.ReviveAll(ctx, func(letter *durable.DeadLetter) bool { return letter.Cause != "permanent" })
+	if err != nil {
 		return err
 	}
-	return r.ledger(ctx)
+	fmt.Fprintf(out, "redrive  the shop is repaired; %d dead letters are put back\n", n)
+	return errors.Join(r.work(ctx), r.ledger(ctx))
 }
 
 // serve starts a server in this process and returns its URL. The server listens on 127.0.0.1, because the worker is
@@ -92,52 +90,44 @@ func serve(out io.Writer) (url string, stop func(), err error) {
 
 // running is a run in progress.
 type running struct {
-	url   string
-	queue *durable.Queue
-	shop  *shop
-	out   io.Writer
-
-	put    atomic.Int64
-	worker *worker
+	url    string
+	queue  *durable.Queue
+	shop   *shop
+	jobs   int
+	out    io.Writer
 	killed int // the number of workers killed so far
 }
 
-// redrive puts the dead letters back that may succeed now, and returns when the queue is empty.
-func (r *running) redrive(ctx context.Context) error {
-	r.shop.repaired.Store(true)
-	n, err := r.queue.ReviveAll(ctx, func(letter *durable.DeadLetter) bool { return letter.Cause != "permanent" })
+// putAll puts the orders.
+func (r *running) putAll(ctx context.Context) error {
+	var orders []durable.NewJob
+	for i := range r.jobs {
+		id := fmt.Sprint("order-", i+1)
+		orders = append(orders, durable.NewJob{Data: []byte(id), Options: []durable.PutOption{durable.PutID(id)}})
+	}
+	for _, put := range r.queue.PutAll(ctx, orders) {
+		if put.Err != nil && !errors.Is(put.Err, durable.ErrExists) {
+			return put.Err
+		}
+	}
+	return nil
+}
+
+// work runs a worker, kills it each time that the next part of the jobs is settled and starts another, and returns when the
+// queue is empty.
+func (r *running) work(ctx context.Context) error {
+	worker, err := startWorker(r.url, r.shop.url)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(r.out, "redrive  the shop is repaired; %d dead letters are put back\n", n)
-	return r.drain(ctx, 0)
-}
-
-// drain puts the jobs, and returns when the queue is empty.
-func (r *running) drain(ctx context.Context, jobs int) (err error) {
-	if r.worker, err = startWorker(r.url, r.shop.url); err != nil {
-		return err
-	}
-	defer func() { r.worker.kill() }()
-	var all sync.WaitGroup
-	defer all.Wait()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	putting := make(chan error, 1)
-	all.Go(func() { putting <- r.putAll(ctx, jobs) })
+	defer func() { worker.kill() }()
 	look := time.NewTicker(250 * time.Millisecond)
 	defer look.Stop()
-	allPut := false
-	for looks, empty := 1, 0; ; looks++ {
+	for looks, empty := 1, 0; empty < 3; looks++ { // a job that moves while Stats runs may not be counted
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case err := <-putting:
-			if err != nil {
-				return err
-			}
-			allPut = true
-		case err := <-r.worker.ended:
+		case err := <-worker.ended:
 			if ctx.Err() != nil { // Ctrl-C reaches the worker too
 				return context.Cause(ctx)
 			}
@@ -149,57 +139,21 @@ func (r *running) drain(ctx context.Context, jobs int) (err error) {
 			return err
 		}
 		if looks%4 == 0 {
-			r.show(stats)
+			fmt.Fprintf(r.out, "         done %5d   ready %5d   running %4d   later %5d   dead %4d   calls %6d\n",
+				r.shop.done.Load(), stats.Ready, stats.Running, stats.Later, stats.Dead, r.shop.calls.Load())
 		}
-		if err := r.crash(r.shop.done()+stats.Dead, jobs); err != nil {
-			return err
-		}
-		if empty++; !allPut || stats.Ready+stats.Running+stats.Later > 0 {
-			empty = 0
-		}
-		if empty == 3 { // a job that moves while Stats runs may not be counted
-			return nil
-		}
-	}
-}
-
-func (r *running) show(stats durable.Stats) {
-	fmt.Fprintf(r.out, "         put %5d   done %5d   ready %5d   running %4d   later %5d   dead %4d   calls %6d\n",
-		r.put.Load(), r.shop.done(), stats.Ready, stats.Running, stats.Later, stats.Dead, r.shop.calls.Load())
-}
-
-// crash kills the worker and starts another each time that the next part of the jobs is settled.
-func (r *running) crash(settled, jobs int) (err error) {
-	if r.killed >= kills || settled < jobs*(r.killed+1)/(kills+1) {
-		return nil
-	}
-	r.killed++
-	r.worker.kill()
-	fmt.Fprintf(r.out, "kill %d   the worker, at %d of %d jobs; starting another\n", r.killed, settled, jobs)
-	next, err := startWorker(r.url, r.shop.url)
-	if err == nil {
-		r.worker = next
-	}
-	return err
-}
-
-// putAll puts the orders 1 to n.
-func (r *running) putAll(ctx context.Context, n int) error {
-	var orders []durable.NewJob
-	for i := 1; i <= n; i++ {
-		id, kind := fmt.Sprint("order-", i), ordinary
-		if i%10 == 0 {
-			kind = express
-		}
-		orders = append(orders, durable.NewJob{Data: []byte(id), Options: []durable.PutOption{
-			durable.PutID(id), durable.PutKind(kind), durable.PutHeader("X-Trace", "trace-"+id)}})
-	}
-	for some := range slices.Chunk(orders, 100) {
-		for _, put := range r.queue.PutAll(ctx, some) {
-			if put.Err != nil && !errors.Is(put.Err, durable.ErrExists) {
-				return put.Err
+		if settled := int(r.shop.done.Load()) + stats.Dead; r.killed < kills && settled >= r.jobs*(r.killed+1)/(kills+1) {
+			r.killed++
+			worker.kill()
+			fmt.Fprintf(r.out, "kill %d   the worker, at %d of %d jobs; starting another\n", r.killed, settled, r.jobs)
+			next, err := startWorker(r.url, r.shop.url)
+			if err != nil {
+				return err
 			}
-			r.put.Add(1)
+			worker = next
+		}
+		if empty++; stats.Ready+stats.Running+stats.Later > 0 {
+			empty = 0
 		}
 	}
 	return nil
@@ -207,27 +161,23 @@ func (r *running) putAll(ctx context.Context, n int) error {
 
 // ledger checks that each job that was put is either done or dead, and prints the numbers.
 func (r *running) ledger(ctx context.Context) error {
-	causes := make(map[string]int)
-	dead, both := 0, 0
+	permanent, dead, both := 0, 0, 0
 	for d, err := range r.queue.Dead().All(ctx) {
 		if err != nil {
 			return err
 		}
-		dead++
-		causes[d.Cause]++
-		if r.shop.has(d.ID) {
+		if dead++; d.Cause == "permanent" {
+			permanent++
+		}
+		if _, has := r.shop.taken.Load(d.ID); has {
 			both++
 		}
 	}
-	var why []string
-	for _, cause := range slices.Sorted(maps.Keys(causes)) {
-		why = append(why, fmt.Sprintf("%s %d", cause, causes[cause]))
-	}
-	put, done := int(r.put.Load()), r.shop.done()
-	fmt.Fprintf(r.out, "ledger   put %d = done %d + dead %d (%s); %d calls, %d of them for orders that were done already\n",
-		put, done, dead, strings.Join(why, ", "), r.shop.calls.Load(), r.shop.repeated.Load())
-	if put != done+dead || both > 0 {
-		return fmt.Errorf("the numbers do not add up: put %d, done %d, dead %d, both %d", put, done, dead, both)
+	done := int(r.shop.done.Load())
+	fmt.Fprintf(r.out, "ledger   put %d = done %d + dead %d (%d permanent); %d calls, %d of them for orders that were done already\n",
+		r.jobs, done, dead, permanent, r.shop.calls.Load(), r.shop.repeated.Load())
+	if r.jobs != done+dead || both > 0 {
+		return fmt.Errorf("the numbers do not add up: put %d, done %d, dead %d, both %d", r.jobs, done, dead, both)
 	}
 	return nil
 }

@@ -18,9 +18,8 @@ type shop struct {
 	calls, repeated atomic.Int64
 	repaired        atomic.Bool // the shop can take every order that it does not refuse
 	server          *http.Server
-
-	mu    sync.Mutex
-	taken map[string]bool
+	taken           sync.Map // the orders
+	done            atomic.Int64
 }
 
 func openShop() (*shop, error) {
@@ -28,7 +27,7 @@ func openShop() (*shop, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &shop{url: "http://" + l.Addr().String(), taken: make(map[string]bool)}
+	s := &shop{url: "http://" + l.Addr().String()}
 	s.server = &http.Server{Handler: s}
 	go s.server.Serve(l)
 	return s, nil
@@ -41,8 +40,9 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := fnv.New32a()
 	h.Write([]byte(id))
 	fate, luck := h.Sum32()%200, rand.IntN(100)
+	_, has := s.taken.Load(id)
 	switch {
-	case s.has(id):
+	case has:
 		s.repeated.Add(1)
 	case fate < 2:
 		http.Error(w, "no such article", http.StatusUnprocessableEntity)
@@ -52,26 +52,10 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", "1")
 		http.Error(w, "busy", http.StatusTooManyRequests)
 	default:
-		s.take(id)
+		if _, has := s.taken.LoadOrStore(id, true); !has {
+			s.done.Add(1)
+		}
 	}
-}
-
-func (s *shop) take(id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.taken[id] = true
-}
-
-func (s *shop) has(id string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.taken[id]
-}
-
-func (s *shop) done() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.taken)
 }
 
 func (s *shop) close() { s.server.Close() }

@@ -22,13 +22,6 @@ import (
 // lease is short, so that the jobs of a killed worker are soon delivered to the next one.
 const lease = 2 * time.Second
 
-// The kinds of orders.
-const ordinary, express = "ordinary", "express"
-
-// expressPolicy has shorter delays and gives up earlier.
-var expressPolicy = retry.New(backoff.Exponential(50*time.Millisecond, 2).Cap(time.Second).Jitter(jitter.Equal),
-	retry.Limit(5), retry.AttemptTimeout(2*time.Second))
-
 // policy has delays below a second, which the worker keeps, and longer ones, which the server keeps.
 var policy = retry.New(backoff.Exponential(100*time.Millisecond, 2.5).Cap(time.Second).Jitter(jitter.Equal),
 	retry.Limit(6), retry.AttemptTimeout(5*time.Second))
@@ -61,10 +54,7 @@ func work(ctx context.Context, url, target string) error {
 	}
 	defer close()
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32}}
-	handler := func(ctx context.Context, job *durable.Job) error { return call(ctx, client, target, job) }
-	q.Handle(ordinary, retry.Policy{}, handler) // with the queue's policy
-	q.Handle(express, expressPolicy, handler)
-	return q.Work(ctx, 32, nil)
+	return q.Work(ctx, 32, func(ctx context.Context, job *durable.Job) error { return call(ctx, client, target, job) })
 }
 
 // call sends one order. The order's id makes it idempotent: the shop takes an order once, however often it is sent.
@@ -73,7 +63,6 @@ func call(ctx context.Context, client *http.Client, target string, job *durable.
 	if err != nil {
 		return retry.Permanent(err)
 	}
-	req.Header.Set("X-Trace", job.Header.Get("X-Trace"))
 	resp, err := client.Do(req)
 	if err != nil {
 		return err

@@ -53,6 +53,7 @@ func (f *feed) after(lastID string) stream.Stream[sse.Event] {
 		if response.StatusCode != http.StatusOK {
 			return refusal(response)
 		}
+		stream.Works(ctx) // although no event may come for hours
 		for e, err := range sse.Read(&wholeEvents{body: response.Body}, nil) {
 			if err != nil {
 				return err

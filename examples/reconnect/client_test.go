@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"io"
 	"net/http"
 	"slices"
@@ -67,6 +69,25 @@ func TestALateEventIsNotLost(t *testing.T) {
 			if got := ids(t, f); !slices.Equal(got, []string{"1", "2", "3"}) {
 				t.Fatalf("got the events %v", got)
 			}
+		}
+	})
+}
+
+// An outage ends with the response, although no event comes.
+func TestAResponseEndsAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithTimeout(t.Context(), time.Hour)
+		defer stop()
+		requests := 0
+		f := &feed{url: "http://server/", client: &http.Client{Transport: roundTripper(func(r *http.Request) *http.Response {
+			if requests++; requests == 1 {
+				return &http.Response{StatusCode: http.StatusServiceUnavailable, Body: http.NoBody}
+			}
+			return after(r, 2*time.Hour)
+		})}}
+		policy := retry.New(backoff.Constant(time.Second), retry.OnRecovered(func(context.Context, retry.Recovery) { stop() }))
+		if _, err := f.events(3*time.Hour, policy).Collect(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("not recovered: %v", err)
 		}
 	})
 }

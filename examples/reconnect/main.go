@@ -47,22 +47,23 @@ func run(ctx context.Context, n int, policy retry.Policy, out io.Writer) error {
 		return err
 	}
 	defer server.close()
-	return read(ctx, server.url(), server.playing, n, policy, out)
+	return read(ctx, server.url, server.playing, n, policy, out)
 }
 
 // read reads n events from the server at url, and checks that each of them comes once.
 func read(ctx context.Context, url string, playing func() string, n int, policy retry.Policy, out io.Writer) error {
-	show := newDisplay(out, n, playing)
+	show := &display{out: out, playing: playing}
 	feed := feed{url: url, client: &http.Client{}}
 	defer feed.client.CloseIdleConnections()
 	ledger := ledger{}
-	show.printf("reading %d events from %s\n", n, feed.url)
+	fmt.Fprintf(out, "reading %d events from %s\n", n, feed.url)
 	began := time.Now()
 	err := feed.events(silence, policy.With(retry.OnRetry(show.retry), retry.OnRecovered(show.recovered))).
 		Take(n).
 		ForEach(ctx, func(e sse.Event) {
-			ledger.enter(e)
-			show.event(ledger.events)
+			if ledger.enter(e); ledger.events%1000 == 0 {
+				fmt.Fprintf(out, "%d events\n", ledger.events)
+			}
 		})
 	show.summary(ledger, time.Since(began))
 	return errors.Join(err, ledger.check(n))

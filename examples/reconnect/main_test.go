@@ -26,7 +26,7 @@ func TestEveryEventArrivesOnce(t *testing.T) {
 		`(?m)^the server resets the connection amid an event: retry 1 in \d+ ms, because of: .*(reset|unexpected)`,
 		`(?m)^the server falls silent: retry 1 in \d+ ms, because of: stream: .*timeout`,
 		`(?m)^the server ends the response: retry 1 in \d+ ms, because of: the server ended the feed`,
-		`(?m)^the server refuses connections: retry [12] in \d+ ms, because of: .*(refused|EOF|reset)`,
+		`(?m)^the server closes connections for a while: retry [12] in \d+ ms, because of: .*(refused|EOF|reset)`,
 		`(?m)^the server answers 503: retry \d in 1\d\d\d ms, because of: .*: 503 Service Unavailable: try again later`,
 		`(?m)^the server ends the response amid an event: retry 1 in \d+ ms, because of: .*unexpected (EOF|end of input)`,
 		`(?m)^recovered [1-9]\d* times, longest outage [1-9]\S*s$`,

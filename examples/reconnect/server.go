@@ -14,100 +14,64 @@ import (
 // flaky is a server of server-sent events with faults. It serves the events 1 to total. After every few hundred events
 // it has the next fault.
 type flaky struct {
-	total   int
-	listen  string
-	mu      sync.Mutex
-	server  *http.Server
-	served  int // how many requests
-	closing bool
-	wait    sync.WaitGroup
+	total    int
+	url      string
+	server   *http.Server
+	mu       sync.Mutex
+	served   int       // how many requests
+	deafTill time.Time // until then it closes connections
 }
 
 // fault is how a connection ends.
-type fault int
+type fault string
 
 const (
-	dropped   fault = iota // the connection is reset in the middle of an event
-	busy                   // the request fails with 503 and Retry-After
-	ended                  // the response ends, as if there were no more events
-	refusing               // the port is closed for a while
-	silent                 // the connection stays open, but nothing comes
-	truncated              // the response ends without an error in the middle of an event
+	dropped   fault = "resets the connection amid an event"
+	silent    fault = "falls silent" // the connection stays open, but nothing comes
+	ended     fault = "ends the response"
+	deaf      fault = "closes connections for a while"
+	busy      fault = "answers 503" // with Retry-After
+	truncated fault = "ends the response amid an event"
 )
 
 // everyFault is the order of the faults, which repeats.
-var everyFault = []fault{dropped, silent, ended, refusing, busy, truncated}
-
-// String says what the server does.
-func (f fault) String() string {
-	return [...]string{"resets the connection amid an event", "answers 503", "ends the response", "refuses connections",
-		"falls silent", "ends the response amid an event"}[f]
-}
+var everyFault = []fault{dropped, silent, ended, deaf, busy, truncated}
 
 func startFlaky(total int) (*flaky, error) {
-	f := &flaky{total: total, listen: "127.0.0.1:0"}
-	return f, f.open()
-}
-
-func (f *flaky) url() string { return "http://" + f.listen + "/events" }
-
-// open listens on the same port as before, unless close was called.
-func (f *flaky) open() error {
-	l, err := net.Listen("tcp", f.listen)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return fmt.Errorf("start the server: %w", err)
+		return nil, fmt.Errorf("start the server: %w", err)
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.closing {
-		return l.Close()
-	}
-	f.listen = l.Addr().String()
+	f := &flaky{total: total, url: "http://" + l.Addr().String() + "/events"}
 	f.server = &http.Server{Handler: http.HandlerFunc(f.serve), ErrorLog: log.New(io.Discard, "", 0)}
-	server := f.server
-	f.wait.Go(func() { _ = server.Serve(l) })
-	return nil
+	go func() { _ = f.server.Serve(l) }()
+	return f, nil
 }
 
-// close stops the server permanently.
-func (f *flaky) close() {
-	f.mu.Lock()
-	f.closing = true
-	server := f.server
-	f.mu.Unlock()
-	_ = server.Close()
-	f.wait.Wait()
-}
+func (f *flaky) close() { _ = f.server.Close() }
 
-// refuse closes the port and opens it again after a while.
-func (f *flaky) refuse(d time.Duration) {
+// next returns the fault of a request.
+func (f *flaky) next() fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	server := f.server
-	f.wait.Go(func() {
-		_ = server.Close()
-		time.Sleep(d)
-		_ = f.open()
-	})
-}
-
-func (f *flaky) nextFault() fault {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	if time.Now().Before(f.deafTill) {
+		panic(http.ErrAbortHandler)
+	}
+	fault := everyFault[f.served%len(everyFault)]
 	f.served++
-	return everyFault[(f.served-1)%len(everyFault)]
+	return fault
 }
 
 // playing says what the server does after the events that it serves.
 func (f *flaky) playing() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return "the server " + everyFault[max(f.served-1, 0)%len(everyFault)].String()
+	return "the server " + string(everyFault[max(f.served-1, 0)%len(everyFault)])
 }
 
 func (f *flaky) serve(w http.ResponseWriter, r *http.Request) {
 	last, _ := strconv.Atoi(r.Header.Get("Last-Event-ID"))
-	fault := f.nextFault()
+	fault := f.next()
 	if fault == busy {
 		w.Header().Set("Retry-After", "1")
 		http.Error(w, "try again later", http.StatusServiceUnavailable)
@@ -135,8 +99,10 @@ func (f *flaky) serve(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "id: %d\ndata: {\"n\":", until+1)
 	case silent:
 		<-r.Context().Done()
-	case refusing:
-		f.refuse(300 * time.Millisecond)
-		<-r.Context().Done()
+	case deaf:
+		f.mu.Lock()
+		f.deafTill = time.Now().Add(300 * time.Millisecond)
+		f.mu.Unlock()
+		panic(http.ErrAbortHandler)
 	}
 }

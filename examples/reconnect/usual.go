@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"runtime"
@@ -55,13 +56,12 @@ func runUsual(ctx context.Context, n int, quiet, most time.Duration, out io.Writ
 	if err != nil {
 		return err
 	}
-	show := newDisplay(out, n, server.playing)
-	show.printf("the usual loop reads %d events from %s\n", n, server.url())
+	fmt.Fprintf(out, "the usual loop reads %d events from %s\n", n, server.url)
 
 	events, ended := make(chan sse.Event), make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = usualLoop(&http.Client{Transport: untilDone{ctx}}, server.url(), func(e sse.Event) {
+		_ = usualLoop(&http.Client{Transport: untilDone{ctx}}, server.url, func(e sse.Event) {
 			select {
 			case events <- e:
 			case <-ctx.Done():
@@ -81,7 +81,6 @@ func runUsual(ctx context.Context, n int, quiet, most time.Duration, out io.Writ
 		select {
 		case e := <-events:
 			l.enter(e)
-			show.event(l.events)
 			hang.Reset(quiet)
 		case <-hang.C:
 			why = server.playing() + ", and the loop has waited for " + quiet.String()
@@ -89,8 +88,7 @@ func runUsual(ctx context.Context, n int, quiet, most time.Duration, out io.Writ
 			why = context.Cause(ctx).Error()
 		}
 	}
-	show.end()
-	show.printf("%d events, %d lost, %d duplicates, %d half-read: %s\n", l.events-l.broken, l.lost, l.duplicates, l.broken, why)
+	fmt.Fprintf(out, "%d events, %d lost, %d duplicates, %d half-read: %s\n", l.events-l.broken, l.lost, l.duplicates, l.broken, why)
 	return nil
 }
 

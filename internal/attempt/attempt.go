@@ -13,39 +13,45 @@ type NameKey struct{}
 type Numbered interface{ Number() int }
 
 // With returns the context of the n-th attempt.
-func With(ctx context.Context, n int) context.Context {
-	if n < len(nth) {
-		return NewOperation(ctx).Attempt(n)
+func With(ctx context.Context, n int) context.Context { return &numbered{ctx, n} }
+
+// Contexts makes the contexts of an operation's attempts.
+type Contexts struct{ context.Context }
+
+// NewContexts returns the contexts under ctx.
+func NewContexts(ctx context.Context) *Contexts { return &Contexts{ctx} }
+
+// Attempt returns the context of the n-th attempt, which never changes its number. The first ten retries need no
+// allocation: their contexts are all this pointer, each with another type.
+func (c *Contexts) Attempt(n int) context.Context {
+	switch n {
+	case 1:
+		return c.Context
+	case 2:
+		return (*early[[2]none])(c)
+	case 3:
+		return (*early[[3]none])(c)
+	case 4:
+		return (*early[[4]none])(c)
+	case 5:
+		return (*early[[5]none])(c)
+	case 6:
+		return (*early[[6]none])(c)
+	case 7:
+		return (*early[[7]none])(c)
+	case 8:
+		return (*early[[8]none])(c)
+	case 9:
+		return (*early[[9]none])(c)
+	case 10:
+		return (*early[[10]none])(c)
+	case 11:
+		return (*early[[11]none])(c)
 	}
-	return &later{ctx, n}
+	return With(c.Context, n)
 }
 
-// Operation makes the contexts of an operation's attempts.
-type Operation struct{ context.Context }
-
-// NewOperation returns the operation under ctx.
-func NewOperation(ctx context.Context) *Operation { return &Operation{ctx} }
-
-// Attempt returns the context of the n-th attempt. The first ten retries need no allocation.
-func (o *Operation) Attempt(n int) context.Context {
-	if n < len(nth) && nth[n] != nil {
-		return nth[n](o)
-	}
-	return &later{o.Context, n}
-}
-
-// later is the context of an attempt after the first ten retries.
-type later struct {
-	context.Context
-	n int
-}
-
-func (c *later) Number() int { return c.n }
-
-func (c *later) Value(key any) any { return value(key, c, c.Context) }
-
-// early is the context of one of the first attempts. Its number is in its type, the length of an array, so the contexts of
-// all attempts are one pointer, and yet none of them changes its number.
+// early is the context of one of the first retries. Its number is the length of N.
 type early[N length] struct{ context.Context }
 
 type length interface {
@@ -61,13 +67,14 @@ func (c *early[N]) Number() int {
 
 func (c *early[N]) Value(key any) any { return value(key, c, c.Context) }
 
-// nth converts an operation to the context of its n-th attempt.
-var nth = [...]func(*Operation) context.Context{
-	2: as[[2]none], 3: as[[3]none], 4: as[[4]none], 5: as[[5]none], 6: as[[6]none],
-	7: as[[7]none], 8: as[[8]none], 9: as[[9]none], 10: as[[10]none], 11: as[[11]none],
+type numbered struct {
+	context.Context
+	n int
 }
 
-func as[N length](o *Operation) context.Context { return (*early[N])(o) }
+func (c *numbered) Number() int { return c.n }
+
+func (c *numbered) Value(key any) any { return value(key, c, c.Context) }
 
 func value(key any, c Numbered, parent context.Context) any {
 	if key == (Key{}) {
@@ -81,3 +88,6 @@ type Counter interface {
 	// NoProgress makes the value that the source yields next no progress. It is called on the subscriber's goroutine.
 	NoProgress()
 }
+
+// Repeats is a stream.RetryHandler whose answers are no retries: its attempts have no number of their own.
+type Repeats interface{ Repeats() }

@@ -15,15 +15,10 @@ type Subscription struct {
 	Began time.Time
 	// Name is what the handler's method Name returns.
 	Name string
-	// Handler is the handler. Observed says that it is an Observer.
-	Handler  any
-	Observed bool
-	// Alone says that the handler's stream runs on the subscriber's goroutine, and starts no other.
-	Alone bool
 	// Bookmarks is how many of the present attempt's values are no progress.
 	Bookmarks int64
 
-	turn         turn // for the fields below
+	lock         lock // for the fields below
 	down         atomic.Bool
 	last         Failure   // N is 0 if there is none
 	earlier      []Failure // the ones before it, for an observation that begins later
@@ -34,11 +29,18 @@ type Subscription struct {
 // SubscriptionKey is the key under which the context of a handler's stream returns the *Subscription.
 type SubscriptionKey struct{}
 
-// Observer is a stream.RetryHandler, such as a retry.Policy, that observes its subscriptions.
+// Observer is a stream.RetryHandler that observes its subscriptions: a retry.Policy, or a handler that embeds one.
 type Observer interface {
-	// Observe begins the observation of s, before its first failure is reported. If s is over and no attempt has failed
-	// before, it reports the end instead; until then end.Attempts is 0.
-	Observe(s *Subscription, end End)
+	// Observe begins the observation of s, before its first failure is reported. If handler, the subscription's, is the
+	// observer itself, Observe returns a Driver. If s is over and no attempt has failed before, it reports the end
+	// instead; until then end.Attempts is 0.
+	Observe(s *Subscription, handler any, end End) Driver
+}
+
+// Driver makes the decisions of a handler that consists of a policy alone, in place of the handler's stream.
+type Driver interface {
+	// Next returns nil when the attempt after the failure, which was reported, is due; else why there is none.
+	Next(Failure) error
 }
 
 // Observation is the observation of one subscription. Its methods are called one at a time.
@@ -81,26 +83,18 @@ const (
 	keptAfter  = 2
 )
 
-// Enter waits until no other goroutine is in the subscription: all hooks are called there. Leave must follow.
-func (s *Subscription) Enter() { s.turn.begin() }
+// Lock waits until no other goroutine is in the subscription: all hooks are called with the lock.
+func (s *Subscription) Lock() { s.lock.acquire() }
 
-// Leave ends what Enter has begun.
-func (s *Subscription) Leave() { s.turn.end() }
-
-// Idle reports whether nobody is in the subscription, nor can be before the next attempt begins. Then the subscriber's
-// goroutine need not enter.
-func (s *Subscription) Idle() bool { return s.Alone && s.turn.goroutines.Load() == 0 }
+// Unlock releases the lock.
+func (s *Subscription) Unlock() { s.lock.release() }
 
 // Failed reports a failure. ran says that the handler has run its failures.
 func (s *Subscription) Failed(f Failure, ran bool) {
-	if !s.Idle() {
-		s.Enter()
-		defer s.Leave()
-	}
-	if !s.Down() {
-		s.down.Store(true)
-	}
-	if !s.Observed && f.N > 1 && (len(s.earlier) < keptAfter || !ran && len(s.earlier) < keptBefore) {
+	s.Lock()
+	defer s.Unlock()
+	s.down.Store(true)
+	if s.observations == nil && f.N > 1 && (len(s.earlier) < keptAfter || !ran && len(s.earlier) < keptBefore) {
 		s.earlier = append(s.earlier, s.last)
 	}
 	s.last = f
@@ -115,8 +109,8 @@ func (s *Subscription) Down() bool { return s.down.Load() }
 // Works reports that an attempt works, unless another call has done so, the attempt is over, or the subscriber's context
 // has ended. When it returns, the hooks of the outage have returned.
 func (s *Subscription) Works(over *uint32) {
-	s.Enter()
-	defer s.Leave()
+	s.Lock()
+	defer s.Unlock()
 	if !s.Down() || atomic.LoadUint32(over) != 0 || s.Err() != nil {
 		return
 	}
@@ -126,28 +120,23 @@ func (s *Subscription) Works(over *uint32) {
 	}
 }
 
-// Over ends the observations.
-func (s *Subscription) Over(end End) {
-	s.Enter()
-	defer s.Leave()
+// End ends the observations; nil stands for a panic.
+func (s *Subscription) End(end *End) {
+	s.Lock()
+	defer s.Unlock()
 	for _, o := range s.observations {
-		o.Ended(end)
+		if end != nil {
+			o.Ended(*end)
+		} else {
+			o.Aborted()
+		}
 	}
 }
 
-// Aborted ends the observations after a panic.
-func (s *Subscription) Aborted() {
-	s.Enter()
-	defer s.Leave()
-	for _, o := range s.observations {
-		o.Aborted()
-	}
-}
-
-// Observations returns the observations. It is called after Enter.
+// Observations returns the observations. It is called with the lock.
 func (s *Subscription) Observations() []Observation { return s.observations }
 
-// Observe adds an observation and reports to it what was before. It is called after Enter.
+// Observe adds an observation and reports to it what was before. It is called with the lock.
 func (s *Subscription) Observe(o Observation) {
 	if s.observations == nil {
 		s.observations = s.first[:0]
@@ -156,10 +145,10 @@ func (s *Subscription) Observe(o Observation) {
 	if s.last.N == 0 {
 		return
 	}
-	for _, f := range s.earlier {
+	for _, f := range append(s.earlier, s.last) {
 		o.Failed(f)
 	}
-	if o.Failed(s.last); !s.Down() {
+	if !s.Down() {
 		o.Works()
 	}
 }
@@ -176,29 +165,29 @@ func (s *Subscription) Value(key any) any {
 // fields, which is a data race.
 func (s *Subscription) String() string { return fmt.Sprint(s.Context) }
 
-// turn is a lock for code that calls hooks. A goroutine that waits for it waits on a channel: a mutex that is held while
+// lock is a lock for code that calls hooks. A goroutine that waits for it waits on a channel: a mutex that is held while
 // a hook waits would stop a bubble of testing/synctest.
-type turn struct {
+type lock struct {
 	goroutines atomic.Int32
 	next       atomic.Pointer[chan struct{}] // made when a goroutine first waits
 }
 
-func (t *turn) begin() {
-	if t.goroutines.Add(1) > 1 {
-		<-t.channel()
+func (l *lock) acquire() {
+	if l.goroutines.Add(1) > 1 {
+		<-l.channel()
 	}
 }
 
-func (t *turn) end() {
-	if t.goroutines.Add(-1) > 0 {
-		t.channel() <- struct{}{}
+func (l *lock) release() {
+	if l.goroutines.Add(-1) > 0 {
+		l.channel() <- struct{}{}
 	}
 }
 
-func (t *turn) channel() chan struct{} {
-	if t.next.Load() == nil {
+func (l *lock) channel() chan struct{} {
+	if l.next.Load() == nil {
 		next := make(chan struct{}, 1)
-		t.next.CompareAndSwap(nil, &next)
+		l.next.CompareAndSwap(nil, &next)
 	}
-	return *t.next.Load()
+	return *l.next.Load()
 }

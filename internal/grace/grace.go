@@ -62,6 +62,9 @@ func (c *Context) Begin() {
 	}
 }
 
+// Failed reports whether Cancel was called.
+func (c *Context) Failed() bool { return c.state.Load()&failed != 0 }
+
 // Reset prepares c for another stream. No stream may use c meanwhile.
 func (c *Context) Reset() { c.state.And(failed) }
 

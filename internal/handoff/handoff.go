@@ -3,8 +3,7 @@
 //
 // An operator is a [Stream]: a function that is called for each run with a [Scope], which owns the goroutines. When the
 // function returns, panics or calls runtime.Goexit, the scope cancels all sources that still run and waits for them. A
-// [Receiver] receives from sources of one type. Its channel can be used in a select with a timer, the context and other
-// receivers:
+// [Receiver] receives from sources of one type:
 //
 //	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {
 //		in := handoff.NewReceiver[T](scope)
@@ -12,7 +11,7 @@
 //			in.Start(source)
 //		}
 //		for open := len(sources); open > 0 && !out.Stopped(); {
-//			event, err := in.Next() // or: select { case event := <-in.C(): …; case <-timer: …; case <-ctx.Done(): … }
+//			event, err := in.Next()
 //			if err != nil {
 //				return err // the context has ended
 //			}
@@ -26,6 +25,8 @@
 //		}
 //		return nil
 //	})
+//
+// For a timer, or a second receiver, there is Take, and, when it has returned false, a select of C and other channels.
 //
 // The source's yield returns when the operator has called [Subscription.Request]. So the source is never ahead of the
 // consumer, and may reuse a buffer after yield has returned. An operator that stores the value and lets the source
@@ -91,8 +92,7 @@ func (s *Scope) withFailures(err error, tasks []*Task) error {
 type Scope struct {
 	ctx     context.Context
 	running []*Task
-	closed  func()
-	ends    []func() // stop the functions of OnEnd
+	closed  []func() // of OnClosed
 }
 
 // Context returns the context of the run.
@@ -101,20 +101,18 @@ func (s *Scope) Context() context.Context { return s.ctx }
 // Err returns ending.ContextError of the context of the run: nil until it ends.
 func (s *Scope) Err() error { return ending.ContextError(s.ctx) }
 
-// OnClosed sets the function that is called at the end of the run, when all sources have returned.
-func (s *Scope) OnClosed(f func()) { s.closed = f }
+// OnClosed calls f at the end of the run, when all sources have returned.
+func (s *Scope) OnClosed(f func()) { s.closed = append(s.closed, f) }
 
-// OnEnd calls f on a goroutine of its own when the context ends, with a channel that is closed at the end of the run.
-// The run waits for f.
-func (s *Scope) OnEnd(f func(closed <-chan struct{})) {
-	closed, returned := make(chan struct{}), make(chan struct{})
+// OnEnd calls f on a goroutine of its own when the context ends. The run waits for f.
+func (s *Scope) OnEnd(f func()) {
+	returned := make(chan struct{})
 	stop := context.AfterFunc(s.ctx, func() {
 		defer close(returned)
-		f(closed)
+		f()
 	})
-	s.ends = append(s.ends, func() {
+	s.OnClosed(func() {
 		if !stop() {
-			close(closed)
 			<-returned
 		}
 	})
@@ -159,18 +157,14 @@ func (s *Scope) cancelAllBut(one *Task) []*Task {
 func (s *Scope) close() []*Task {
 	tasks, closed := s.running, s.closed
 	s.running, s.closed = nil, nil
-	if closed != nil {
-		defer closed()
-	}
 	for _, t := range tasks {
 		t.stop()
 	}
 	for _, t := range tasks {
 		<-t.done
 	}
-	for _, end := range s.ends {
-		end()
+	for _, f := range closed {
+		f()
 	}
-	s.ends = nil
 	return tasks
 }

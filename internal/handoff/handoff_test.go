@@ -64,6 +64,16 @@ func merge(ctx context.Context, sources []source, yield func(int) bool) error {
 	})(ctx, yield)
 }
 
+// receive waits for an event without the scope's context.
+func receive[T any](in *handoff.Receiver[T]) handoff.Event[T] {
+	for {
+		if event, ok := in.Take(); ok {
+			return event
+		}
+		<-in.C()
+	}
+}
+
 // inScope calls f with a scope.
 func inScope(ctx context.Context, f func(*handoff.Scope) error) error {
 	return handoff.Stream(func(scope *handoff.Scope, _ *ending.Consumer[int]) error { return f(scope) })(ctx, nil)
@@ -292,7 +302,7 @@ func TestCancelOthers(t *testing.T) {
 			winner := numbers.Start(count)
 			words.Start(func(ctx context.Context, _ func(string) bool) error { return slow(ctx, 1) })
 			scope.Go(func(ctx context.Context) error { return slow(ctx, 2) })
-			<-numbers.C()
+			receive(numbers)
 			winner.CancelOthers()
 			if want := slices.Repeat([]error{context.Canceled}, 3); !slices.Equal(causes, want) {
 				t.Errorf("the others saw %v, want %v", causes, want)
@@ -301,7 +311,7 @@ func TestCancelOthers(t *testing.T) {
 				t.Errorf("it took %v, want the others to end side by side", d)
 			}
 			winner.Request()
-			if event := <-numbers.C(); event.From != winner || event.Value != 2 {
+			if event := receive(numbers); event.From != winner || event.Value != 2 {
 				t.Errorf("got %v, want 2 of the source that continues", event)
 			}
 			return nil
@@ -311,14 +321,14 @@ func TestCancelOthers(t *testing.T) {
 		err := inScope(t.Context(), func(scope *handoff.Scope) error {
 			in := handoff.NewReceiver[int](scope)
 			in.Start(count)
-			<-in.C()
+			receive(in)
 			in.Start(count)
 			synctest.Wait()
 			last := in.Start(count)
 			last.CancelOthers()
 			last.CancelOthers() // has no effect
 			for want := 1; want < 4; want++ {
-				event := <-in.C()
+				event := receive(in)
 				if over, _ := event.Ended(); over || event.From != last || event.Value != want {
 					t.Fatalf("got %v, want %d of the last", event, want)
 				}
@@ -335,7 +345,7 @@ func TestCancelOthers(t *testing.T) {
 		_ = inScope(t.Context(), func(scope *handoff.Scope) error {
 			in := handoff.NewReceiver[int](scope)
 			in.Start(func(context.Context, func(int) bool) error { return errBoom })
-			event := <-in.C()
+			event := receive(in)
 			if over, err := event.Ended(); !over || err != errBoom {
 				t.Errorf("Ended: %v, %v", over, err)
 			}
@@ -494,7 +504,7 @@ func TestCancelOthers_OfASourceThatGoesOn(t *testing.T) {
 				}
 				return nil
 			})
-			<-in.C()
+			receive(in)
 			other := in.Start(func(_ context.Context, yield func(int) bool) error {
 				for i := range 100 {
 					time.Sleep(ms)
@@ -504,7 +514,7 @@ func TestCancelOthers_OfASourceThatGoesOn(t *testing.T) {
 			})
 			other.CancelOthers()
 			for i := range 100 {
-				event := <-in.C()
+				event := receive(in)
 				if event.From != other || event.Value != i {
 					t.Fatalf("got %d, want %d of the other", event.Value, i)
 				}

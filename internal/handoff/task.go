@@ -8,7 +8,7 @@ type Task struct {
 	scope   *Scope
 	ctx     context.Context
 	cancel  context.CancelFunc
-	request chan struct{} // for a subscription: requests the next value; closed when it is cancelled
+	onStop  func()        // for a subscription
 	done    chan struct{} // closed when the function has returned, after err and outcome are written
 	err     error
 	outcome Outcome
@@ -58,8 +58,8 @@ func (t *Task) End() error {
 // stop makes the function stop.
 func (t *Task) stop() {
 	t.cancel()
-	if t.request != nil {
-		close(t.request)
+	if t.onStop != nil {
+		t.onStop()
 	}
 }
 

@@ -70,19 +70,23 @@ func (a Allowed) Lost(t *Tally) []any {
 	return t.Lost(0)
 }
 
+// Done reports whether all has come that must.
+func (a Allowed) Done(t *Tally) bool { return t.Complete() || a.Latest && t.LastCame() }
+
 // Values judges the values that came, but not those that are lost.
 func (a Allowed) Values(t *Tally) (all []Fault) {
-	if repeated := t.Repeated(); len(repeated) > 0 && !a.AtLeastOnce {
-		all = append(all, Fault{Kind: "repeated", What: "repeated " + AtMost3(repeated),
+	wrong := t.Wrong()
+	if len(wrong.Repeated) > 0 && !a.AtLeastOnce {
+		all = append(all, Fault{Kind: "repeated", What: "repeated " + AtMost3(wrong.Repeated),
 			Mend: "does it ask for what follows the last value? If it cannot, AtLeastOnce allows repeated values"})
 	}
-	if foreign := t.Foreign(); len(foreign) > 0 {
-		all = append(all, Fault{Kind: "foreign", What: "it delivered " + AtMost3(foreign) + ", which it does not deliver undisturbed",
+	if len(wrong.Foreign) > 0 {
+		all = append(all, Fault{Kind: "foreign", What: "it delivered " + AtMost3(wrong.Foreign) + ", which it does not deliver undisturbed",
 			Mend: "does it take half a value for a whole one? A value counts when its end has come"})
 	}
-	swapped := t.Swapped()
+	swapped := wrong.Swapped
 	if a.Latest {
-		swapped = append(swapped, t.Older()...)
+		swapped = append(swapped, wrong.Older...)
 	}
 	if len(swapped) > 0 && !a.AnyOrder {
 		all = append(all, Fault{Kind: "order", What: "it delivered " + AtMost3(swapped) + " after later values",

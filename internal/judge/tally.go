@@ -49,10 +49,7 @@ type Tally struct {
 	next     int // the place after that of the value before
 	furthest int // of the values that have come
 	lastAt   time.Time
-	repeated []any
-	foreign  []any
-	swapped  []any
-	older    []any
+	wrong    Wrong
 }
 
 // NewTally makes a tally of a run that is compared with ref, or makes the reference if ref is nil; unit returns the last
@@ -82,16 +79,16 @@ func (t *Tally) Enter(v any) int {
 		t.taken[place] = true
 		t.missing--
 		if place < t.furthest {
-			t.swapped = append(t.swapped, v)
+			t.wrong.Swapped = append(t.wrong.Swapped, v)
 		}
 		t.furthest = max(t.furthest, place)
 	} else if place = t.ref.nearest(v, t.next, func(int) bool { return true }); place >= 0 {
-		t.repeated = append(t.repeated, v)
+		t.wrong.Repeated = append(t.wrong.Repeated, v)
 		if place < t.furthest {
-			t.older = append(t.older, v)
+			t.wrong.Older = append(t.wrong.Older, v)
 		}
 	} else {
-		t.foreign = append(t.foreign, v)
+		t.wrong.Foreign = append(t.wrong.Foreign, v)
 	}
 	if place >= 0 {
 		t.next = place + 1
@@ -155,22 +152,19 @@ func (t *Tally) Lost(from int) (all []any) {
 	return all
 }
 
-// Repeated returns the values that came more often than in the reference.
-func (t *Tally) Repeated() []any { return t.copy(&t.repeated) }
+// Wrong are the values that came and should not have.
+type Wrong struct {
+	Repeated []any // that came more often than in the reference
+	Foreign  []any // that are not in the reference
+	Swapped  []any // that came after one of a later place
+	Older    []any // those repeated that came after one of a later place
+}
 
-// Foreign returns the values that are not in the reference.
-func (t *Tally) Foreign() []any { return t.copy(&t.foreign) }
-
-// Swapped returns the values that came after one of a later place.
-func (t *Tally) Swapped() []any { return t.copy(&t.swapped) }
-
-// Older returns the repeated values that came after one of a later place.
-func (t *Tally) Older() []any { return t.copy(&t.older) }
-
-func (t *Tally) copy(values *[]any) []any {
+// Wrong returns the values so far that should not have come.
+func (t *Tally) Wrong() Wrong {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return slices.Clone(*values)
+	return Wrong{slices.Clone(t.wrong.Repeated), slices.Clone(t.wrong.Foreign), slices.Clone(t.wrong.Swapped), slices.Clone(t.wrong.Older)}
 }
 
 // AtMost3 writes three values at most. Strings are quoted, so that they differ from numbers.

@@ -82,7 +82,7 @@ func (r *run[T, U]) failed(ctx context.Context, it *item[T], c *called[T, U], op
 	case end == nil:
 		c.as, c.due = putAside, after(c.at, delay)
 	case r.ctx.Err() != nil:
-		it.ended, it.last = true, end
+		it.cutOff, it.last = true, end
 	case ctx.Err() != nil:
 		r.finish(it, c, op, dropped, end)
 	default:

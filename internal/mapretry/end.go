@@ -2,9 +2,9 @@ package mapretry
 
 import "github.com/retrywhen/retrywhen/retry"
 
-// end stops everything, waits for it, and reports the unfinished items. The item that ended the stream with its error
-// counts as finished, unless a crash hides the error.
-func (r *run[T, U]) end() {
+// shutDown stops everything, waits for it, and reports the unfinished items. The item that ended the stream with its
+// error counts as finished, unless a crash hides the error.
+func (r *run[T, U]) shutDown() {
 	r.mu.Lock()
 	r.closed = true
 	close(r.work)
@@ -28,26 +28,26 @@ func (r *run[T, U]) end() {
 	for i := range r.rest {
 		r.OnAbandon(r.rest[i].item, r.rest[i].calls)
 	}
-	for v := range r.scheduler.results.all {
+	for _, v := range r.scheduler.results.rest() {
 		r.OnAbandon(v.item, v.calls)
 	}
-	for it := range r.scheduler.notFinished {
+	for _, it := range r.scheduler.notFinished() {
 		r.OnAbandon(it.value, int(it.calls))
 	}
-	for v := range r.scheduler.fresh.all {
+	for _, v := range r.scheduler.fresh.all() {
 		r.OnAbandon(v, 0)
 	}
 }
 
 // finishUnfinished ends the operations of the items that were called and not finished.
 func (r *run[T, U]) finishUnfinished() {
-	for it := range r.scheduler.notFinished {
+	for _, it := range r.scheduler.notFinished() {
 		if it.calls == 0 {
 			continue
 		}
 		op := r.policy.Continue(r.contextOf(it), it.state, it.last)
 		end := it.last
-		if !it.ended {
+		if !it.cutOff {
 			end = op.Cancelled()
 		}
 		_ = op.Done(retry.Outcome{Err: end})

@@ -9,12 +9,12 @@ import (
 
 // item is an item of the source and the state of its retries.
 type item[T any] struct {
-	value T
-	seq   int64       // its number in the source, from 0
-	calls int32       // the number of attempts begun
-	ended bool        // in a call that was cut off by the end of the run
-	state retry.State // the state after the last failure
-	last  error       // the error of the last failure, or with which the item has ended
+	value  T
+	seq    int64       // its number in the source, from 0
+	calls  int32       // the number of attempts begun
+	cutOff bool        // in a call that was cut off by the end of the run
+	state  retry.State // the state after the last failure
+	last   error       // the error of the last failure, or with which the item has ended
 }
 
 // Times are durations since the start of the run.
@@ -29,9 +29,9 @@ func after(now, d time.Duration) time.Duration { return min(now, farOff) + min(d
 
 // waiting is an item that waits for its next call.
 type waiting[T any] struct {
-	due  time.Duration
-	turn uint64 // the number of the wait: of two items that are due together, the one that has waited longer is first
-	item *item[T]
+	due   time.Duration
+	order uint64 // the number of the wait: of two items that are due together, the one that has waited longer is first
+	item  *item[T]
 }
 
 // Before is the order of the heap.
@@ -39,5 +39,5 @@ func (w waiting[T]) Before(other waiting[T]) bool {
 	if w.due != other.due {
 		return w.due < other.due
 	}
-	return w.turn < other.turn
+	return w.order < other.order
 }

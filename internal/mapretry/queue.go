@@ -29,11 +29,5 @@ func (q *queue[T]) pop() (v T) {
 // at returns the i-th value, counted from the first.
 func (q *queue[T]) at(i int) *T { return &q.values[q.first+i] }
 
-// all yields the values.
-func (q *queue[T]) all(yield func(T) bool) {
-	for _, v := range q.values[q.first:] {
-		if !yield(v) {
-			return
-		}
-	}
-}
+// all returns the values.
+func (q *queue[T]) all() []T { return q.values[q.first:] }

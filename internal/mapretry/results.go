@@ -57,16 +57,15 @@ func (s *results[T, U]) hold(r *result[T, U]) {
 	s.held++
 }
 
-// all yields the results that were not taken.
-func (s *results[T, U]) all(yield func(*result[T, U]) bool) {
+// rest returns the results that were not taken.
+func (s *results[T, U]) rest() (all []*result[T, U]) {
 	for i := range s.ready {
-		if !yield(&s.ready[i]) {
-			return
+		all = append(all, &s.ready[i])
+	}
+	for _, r := range s.late.all() {
+		if r != nil {
+			all = append(all, r)
 		}
 	}
-	for i := range s.late.len() {
-		if r := *s.late.at(i); r != nil && !yield(r) {
-			return
-		}
-	}
+	return all
 }

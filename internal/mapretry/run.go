@@ -42,7 +42,7 @@ type run[T, U any] struct {
 	crash     *handoff.Outcome // of the first goroutine that did not return
 
 	// The number of results that the consumer has taken is shared without the lock.
-	left        atomic.Int64   // results that it has not processed yet
+	unprocessed atomic.Int64   // results that it has not processed yet
 	workersWait atomic.Bool    // the scheduler's
 	rest        []result[T, U] // used only by the consumer
 	last        *result[T, U]  // the item that has ended the stream with its error
@@ -91,16 +91,16 @@ func (r *run[T, U]) fires() (n uint64) {
 // lock locks the mutex and passes the consumer's position to the scheduler.
 func (r *run[T, U]) lock() {
 	r.mu.Lock()
-	r.scheduler.comeTo(int(r.left.Load()))
+	r.scheduler.comeTo(int(r.unprocessed.Load()))
 }
 
 // unlock does the scheduler's todo and unlocks the mutex.
 func (r *run[T, U]) unlock() {
 	s := &r.scheduler
 	if s.workersWait {
-		// The consumer reads workersWait after it has stored left, so one of the two sees the other's change.
+		// The consumer reads workersWait after it has stored unprocessed, so one of the two sees the other's change.
 		r.workersWait.Store(true)
-		s.comeTo(int(r.left.Load()))
+		s.comeTo(int(r.unprocessed.Load()))
 	}
 	if s.todo != (todo{}) && !r.closed {
 		r.do(s.todo)
@@ -137,13 +137,13 @@ func (r *run[T, U]) wakeConsumer() {
 func (r *run[T, U]) start(f func()) {
 	r.goroutines.Go(func() {
 		end := new(handoff.Outcome)
-		defer r.ended(end)
+		defer r.crashed(end)
 		end.Of(f)
 	})
 }
 
-// ended records how a goroutine has ended. If it did not return, the run is over.
-func (r *run[T, U]) ended(end *handoff.Outcome) {
+// crashed records how a goroutine has ended. If it did not return, the run is over.
+func (r *run[T, U]) crashed(end *handoff.Outcome) {
 	if end.Returned() {
 		return
 	}
@@ -159,7 +159,7 @@ func (r *run[T, U]) runSource() {
 	err := r.src(r.ctx, r.accept)
 	r.lock()
 	r.sourceErr = err
-	r.scheduler.end()
+	r.scheduler.endSource()
 	r.unlock()
 }
 
@@ -179,7 +179,7 @@ func (r *run[T, U]) accept(v T) bool {
 }
 
 func (r *run[T, U]) consume(ctx context.Context, yield func(U) bool) error {
-	defer r.end()
+	defer r.shutDown()
 	r.start(r.runSource)
 	var batch []result[T, U]
 	for {
@@ -230,7 +230,7 @@ func (r *run[T, U]) receive(ctx context.Context, used []result[T, U]) []result[T
 	defer r.unlock()
 	for ctx.Err() == nil && r.crash == nil {
 		batch, more := r.scheduler.take(used)
-		r.left.Store(int64(len(batch)))
+		r.unprocessed.Store(int64(len(batch)))
 		if len(batch) > 0 || !more {
 			return batch
 		}
@@ -245,10 +245,9 @@ func (r *run[T, U]) receive(ctx context.Context, used []result[T, U]) []result[T
 	return nil
 }
 
-// comeTo records how many results the consumer has not processed yet. It takes the lock only if a worker waits for a
-// place.
+// comeTo records how many results the consumer has not processed yet. It takes the lock only if a worker waits for room.
 func (r *run[T, U]) comeTo(left int) {
-	r.left.Store(int64(left))
+	r.unprocessed.Store(int64(left))
 	if r.workersWait.Load() {
 		r.lock()
 		r.workersWait.Store(false)

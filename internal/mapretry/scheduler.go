@@ -22,8 +22,8 @@ type scheduler[T, U any] struct {
 	fresh      queue[T] // taken from the source, not called yet
 	called     int64    // number of items that have left fresh
 	waiting    heap.Heap[waiting[T]]
-	turn       uint64
-	calls      int // that are running
+	waits      uint64 // that have begun
+	calls      int    // that are running
 	results    results[T, U]
 	taken      int        // number of results that the consumer has taken and not processed yet
 	unfinished []*item[T] // items that will not be called again
@@ -37,7 +37,7 @@ type scheduler[T, U any] struct {
 	sourceEnded   bool
 	sourceWaits   bool
 	consumerWaits bool
-	workersWait   bool // a worker has found no place for another result
+	workersWait   bool // a worker has found no room for another result
 
 	arming bool          // the timer is being set
 	armed  time.Duration // when it ticks; never if it is not set
@@ -95,8 +95,8 @@ func (s *scheduler[T, U]) offer(v T) bool {
 	return true
 }
 
-// end records that the source has ended.
-func (s *scheduler[T, U]) end() {
+// endSource records that the source has ended.
+func (s *scheduler[T, U]) endSource() {
 	s.sourceEnded = true
 	s.tellConsumer()
 }
@@ -130,7 +130,7 @@ func (s *scheduler[T, U]) take(used []result[T, U]) (ready []result[T, U], more 
 // comeTo records how many of the taken results the consumer has not processed yet.
 func (s *scheduler[T, U]) comeTo(left int) {
 	s.taken = left
-	if s.workersWait && s.hasPlace() {
+	if s.workersWait && s.hasCapacity() {
 		s.workersWait = false
 		s.wakeWorker()
 	}
@@ -175,7 +175,7 @@ func (s *scheduler[T, U]) next(w *worker[T], now time.Duration) (step, time.Dura
 
 // choose gives the worker an item to call: one that is due, else a fresh one.
 func (s *scheduler[T, U]) choose(w *worker[T], now time.Duration) bool {
-	if !s.hasPlace() {
+	if !s.hasCapacity() {
 		s.workersWait = true
 		return false
 	}
@@ -201,8 +201,8 @@ func (s *scheduler[T, U]) choose(w *worker[T], now time.Duration) bool {
 	return true
 }
 
-// hasPlace reports whether there is a place for the result of one more call.
-func (s *scheduler[T, U]) hasPlace() bool { return s.calls+len(s.results.ready)+s.taken < s.buffer }
+// hasCapacity reports whether there is room for the result of one more call.
+func (s *scheduler[T, U]) hasCapacity() bool { return s.calls+len(s.results.ready)+s.taken < s.buffer }
 
 func (s *scheduler[T, U]) isDue(now time.Duration) bool {
 	return len(s.waiting) > 0 && s.waiting[0].due <= now
@@ -221,7 +221,7 @@ func (s *scheduler[T, U]) delegate(now time.Duration) {
 		jobs++
 	}
 	switch {
-	case jobs > s.coming && s.hasPlace():
+	case jobs > s.coming && s.hasCapacity():
 		s.wakeWorker()
 	case jobs > s.coming:
 		s.workersWait = true
@@ -281,8 +281,8 @@ func (s *scheduler[T, U]) wait(w *worker[T], now, due time.Duration, seen, fires
 	if seen != fires {
 		due = now
 	}
-	s.turn++
-	s.waiting.Push(waiting[T]{due: due, turn: s.turn, item: w.item})
+	s.waits++
+	s.waiting.Push(waiting[T]{due: due, order: s.waits, item: w.item})
 	w.item = nil
 	s.callEnded(w)
 }
@@ -335,16 +335,11 @@ func (s *scheduler[T, U]) signal(fires uint64, now time.Duration) {
 
 // The end.
 
-// notFinished yields the items that were called, or accepted too late, and have no result.
-func (s *scheduler[T, U]) notFinished(yield func(*item[T]) bool) {
-	for _, it := range s.unfinished {
-		if !yield(it) {
-			return
-		}
+// notFinished returns the items that were called, or accepted too late, and have no result.
+func (s *scheduler[T, U]) notFinished() []*item[T] {
+	all := s.unfinished
+	for _, w := range s.waiting {
+		all = append(all, w.item)
 	}
-	for i := range s.waiting {
-		if !yield(s.waiting[i].item) {
-			return
-		}
-	}
+	return all
 }

@@ -185,7 +185,7 @@ func (m *simulation) wake(w *waiter, name string) {
 func (m *simulation) offer() {
 	switch {
 	case m.offered == m.n:
-		m.s.end()
+		m.s.endSource()
 		m.source = ended
 	case m.s.offer(m.offered):
 		m.offered++

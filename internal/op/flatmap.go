@@ -2,6 +2,10 @@ package op
 
 import (
 	"context"
+	"maps"
+	"runtime"
+	"slices"
+	"sync"
 
 	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/grace"
@@ -17,31 +21,49 @@ func FlatMap[T, U any, S ~func(context.Context, func(U) bool) error](p Package, 
 		return concatMap(p, "FlatMap", s, f)
 	}
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[U]) error {
-		m := &flatMap[U]{scope: scope, out: out, concurrency: concurrency, in: newInbox(scope), open: true}
-		defer m.close()
+		m := &flatMap[U]{
+			scope: scope, in: handoff.NewReceiver[U](scope), concurrency: concurrency,
+			workers: make(map[*handoff.Subscription[U]]*grace.Context),
+			streams: make(chan Stream[U], mostIdle),
+		}
+		defer func() {
+			m.close()
+			for _, ctx := range m.workers {
+				ctx.End()
+			}
+		}()
 		var value T
-		m.source = newOffer(func() error {
-			inner := f(value)
-			if inner == nil {
-				return p.nilStream("FlatMap")
-			}
-			m.start(Stream[U](inner))
-			return nil
-		})
-		m.outer = scope.Go(func(ctx context.Context) error {
-			defer m.in.post(newOffer(m.ended))
-			return s(ctx, ending.NewConsumer(func(v T) bool {
+		m.source = m.in.Start(func(ctx context.Context, yield func(U) bool) error {
+			return s(ctx, func(v T) bool {
 				value = v
-				return m.in.put(m.source)
-			}).Deliver)
+				var none U
+				return yield(none)
+			})
 		})
-		for !out.Stopped() && scope.Err() == nil {
-			next := m.in.get(m.over)
-			if next == nil {
-				break
-			}
-			if err := next.take(); err != nil {
+		for open := true; open || len(m.workers) > 0; {
+			event, err := m.next()
+			if err != nil {
 				return err
+			}
+			over, err := event.Ended()
+			switch {
+			case event.From == m.source && over:
+				open = false
+				m.end(err)
+			case event.From == m.source:
+				inner := f(value)
+				if inner == nil {
+					return p.nilStream("FlatMap")
+				}
+				m.start(Stream[U](inner))
+			case over:
+				if delete(m.workers, event.From); err != nil && m.failure == nil {
+					return err
+				}
+			case !out.Deliver(event.Value):
+				return nil
+			default:
+				event.From.Request()
 			}
 		}
 		return m.failure
@@ -51,176 +73,134 @@ func FlatMap[T, U any, S ~func(context.Context, func(U) bool) error](p Package, 
 // flatMap is one run of FlatMap.
 type flatMap[U any] struct {
 	scope       *handoff.Scope
-	out         *ending.Consumer[U]
+	in          *handoff.Receiver[U] // of the source, without its values, and of the workers
 	concurrency int
-	in          *inbox
-	source      *offer // of the source's next value
-	outer       *handoff.Task
-	failure     error        // of the source: the inner streams are cancelled, and each may deliver one value more
-	workers     []*worker[U] // all that have not ended
+	source      *handoff.Subscription[U]
+	failure     error // of the source
+	workers     map[*handoff.Subscription[U]]*grace.Context
+	events      int            // since streams were last given to workers
+	streams     chan Stream[U] // for idle workers
 
-	// guarded by the lock of in
-	open    bool         // the source has not ended
-	held    bool         // the source waits with its last value until an inner stream has ended
-	running int          // number of running inner streams
-	idle    []*worker[U] // workers that wait for an inner stream
+	mu      sync.Mutex
+	running int         // number of inner streams, including those that no worker has yet
+	held    bool        // the source waits with its last value until an inner stream has ended
+	pending []Stream[U] // no worker has them yet
+	idle    int         // number of workers that wait for a stream
+	closed  bool        // there will be no more streams
 }
 
-// mostIdle is how many more workers may be idle than run. It limits the workers that a burst of streams leaves.
+// mostIdle is how many workers may be idle. It limits those that a burst of streams leaves.
 const mostIdle = 8
 
-// over reports whether the source and all inner streams have ended.
-func (m *flatMap[U]) over() bool { return !m.open && m.running == 0 }
-
-// ended handles the end of the source.
-func (m *flatMap[U]) ended() error {
-	m.in.mu.Lock()
-	m.open = false
-	m.in.mu.Unlock()
-	if m.failure = m.outer.End(); m.failure != nil {
-		all := make([]*grace.Context, len(m.workers))
-		for i, w := range m.workers {
-			all[i] = w.ctx
-		}
-		grace.Cancel(all...)
+// next returns the next event. When none is there, or after some, it gives the streams that no worker has taken to idle
+// or new ones: a worker that takes one when its own has ended needs not be woken for it.
+func (m *flatMap[U]) next() (handoff.Event[U], error) {
+	if err := m.scope.Err(); err != nil {
+		return handoff.Event[U]{}, err
 	}
-	return nil
+	event, ok := m.in.Take()
+	if m.events++; !ok || m.events > len(m.workers) {
+		runtime.Gosched() // for those that are about to end
+		m.dispatch()
+	}
+	if ok {
+		return event, nil
+	}
+	return m.in.Next()
 }
 
-// start runs the inner stream of the source's value. The source waits if no more streams can run.
+// start makes an inner stream of the source's value pending. The source waits if no more can run.
 func (m *flatMap[U]) start(inner Stream[U]) {
-	m.in.mu.Lock()
+	m.mu.Lock()
 	m.running++
+	m.pending = append(m.pending, inner)
 	m.held = m.running >= m.concurrency
 	held := m.held
-	if held {
-		m.in.taken = nil
-	}
-	var w *worker[U]
-	if last := len(m.idle) - 1; last >= 0 {
-		w, m.idle = m.idle[last], m.idle[:last]
-	}
-	m.in.mu.Unlock()
-	if w == nil {
-		w = m.hire()
-	}
-	w.ctx.Reset()
-	w.inner <- inner
+	m.mu.Unlock()
 	if !held {
-		m.in.answer(true)
+		m.source.Request()
 	}
 }
 
-// close stops everything that waits.
-func (m *flatMap[U]) close() {
-	m.in.close()
-	if m.in.taken != nil {
-		m.in.taken.answers <- false
+// dispatch gives the pending streams to workers. A worker runs streams one after another, which costs a fraction of a
+// new goroutine and context for each.
+func (m *flatMap[U]) dispatch() {
+	m.events = 0
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, inner := range m.pending {
+		if m.idle > 0 {
+			m.idle--
+			m.streams <- inner
+			continue
+		}
+		ctx, cancel := context.WithCancel(m.scope.Context())
+		run := grace.New(ctx, cancel)
+		m.workers[m.in.Start(func(_ context.Context, yield func(U) bool) error { return m.work(run, inner, yield) })] = run
 	}
-	m.in.mu.Lock()
-	defer m.in.mu.Unlock()
-	if m.held {
-		m.source.answers <- false
-	}
-	for _, w := range m.workers {
-		close(w.inner)
-		w.ctx.End()
-	}
+	clear(m.pending)
+	m.pending = m.pending[:0]
 }
 
-// worker runs inner streams one after another. That costs a fraction of a new goroutine and context for each stream.
-type worker[U any] struct {
-	m     *flatMap[U]
-	task  *handoff.Task
-	ctx   *grace.Context
-	index int            // in the list of all workers
-	inner chan Stream[U] // the next stream; closed when there will be none
-	value U
-	offer *offer // of the value
-}
-
-// hire returns a new worker.
-func (m *flatMap[U]) hire() *worker[U] {
-	w := &worker[U]{m: m, index: len(m.workers), inner: make(chan Stream[U], 1)}
-	w.offer = newOffer(w.take)
-	w.task = m.scope.Go(w.work)
-	w.ctx = grace.New(w.task.Context(), w.task.Cancel)
-	m.workers = append(m.workers, w)
-	return w
-}
-
-// take delivers the worker's value.
-func (w *worker[U]) take() error {
-	v := w.value
-	var none U
-	w.value = none
-	if w.m.out.Deliver(v) {
-		w.m.in.answer(w.m.failure == nil)
-	}
-	return nil
-}
-
-// ended handles the end of the worker.
-func (w *worker[U]) ended() error {
-	err := w.task.End()
-	m := w.m
-	last := len(m.workers) - 1
-	m.workers[w.index] = m.workers[last]
-	m.workers[w.index].index = w.index
-	m.workers[last] = nil
-	m.workers = m.workers[:last]
-	if err != nil && m.failure != nil {
-		m.in.mu.Lock()
-		defer m.in.mu.Unlock()
-		m.running--
-		return nil
-	}
-	return err
-}
-
-func (w *worker[U]) work(context.Context) error {
-	defer w.m.in.post(newOffer(w.ended))
+// work runs inner, and then others.
+func (m *flatMap[U]) work(ctx *grace.Context, inner Stream[U], yield func(U) bool) error {
+	defer ctx.End()
 	deliver := ending.NewConsumer(func(v U) bool {
-		w.value = v
-		more := w.m.in.put(w.offer)
-		w.ctx.Begin()
-		return more
+		more := yield(v)
+		ctx.Begin()
+		return more && !ctx.Failed()
 	}).Deliver
-	for inner := range w.inner {
-		err := inner(w.ctx, deliver)
-		w.ctx.Begin()
+	for more := true; more; {
+		err := inner(ctx, deliver)
+		ctx.Begin()
 		if err != nil {
 			return err
 		}
-		if !w.done() {
-			break
-		}
+		inner, more = m.another(ctx)
 	}
 	return nil
 }
 
-// done is called when an inner stream has ended without an error. It reports whether the worker must wait for another.
-func (w *worker[U]) done() bool {
-	m := w.m
-	m.in.mu.Lock()
+// another returns another inner stream to a worker whose stream has ended without an error.
+func (m *flatMap[U]) another(ctx *grace.Context) (inner Stream[U], more bool) {
+	m.mu.Lock()
 	m.running--
-	if m.in.closed {
-		m.in.mu.Unlock()
-		return false
-	}
-	more := len(m.idle) < m.running+mostIdle
-	if more {
-		m.idle = append(m.idle, w)
-	}
 	held := m.held
 	m.held = false
-	if m.over() {
-		m.in.unlockAndWake()
-	} else {
-		m.in.mu.Unlock()
+	ctx.Reset()
+	waits := false
+	if last := len(m.pending) - 1; last >= 0 {
+		inner, m.pending, more = m.pending[last], m.pending[:last], true
+	} else if waits = !m.closed && m.idle < mostIdle; waits {
+		m.idle++
 	}
+	m.mu.Unlock()
 	if held {
-		m.source.answers <- true
+		m.source.Request()
 	}
-	return more
+	if waits {
+		inner, more = <-m.streams
+	}
+	return inner, more
+}
+
+// end lets the inner streams end after the source. If it has failed, they are cancelled, and each may deliver one value
+// more.
+func (m *flatMap[U]) end(err error) {
+	m.dispatch()
+	m.close()
+	if m.failure = err; err != nil {
+		grace.Cancel(slices.Collect(maps.Values(m.workers))...)
+	}
+}
+
+// close lets no more inner streams begin.
+func (m *flatMap[U]) close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.pending = nil
+	if !m.closed {
+		m.closed = true
+		close(m.streams)
+	}
 }

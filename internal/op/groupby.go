@@ -47,18 +47,22 @@ func GroupBy[T any, K comparable, U any, G ~func(context.Context, func(T) bool) 
 				}
 			}
 			var err error
-			select {
-			case event := <-in.C():
+			if event, ok := in.Take(); ok {
 				err = g.receive(event)
-			case feed <- g.value:
-				g.handed = true
-			case <-done:
-				g.taken()
-			case <-closed:
-				err = g.closed(g.next)
-			case event := <-g.made.C():
+			} else if event, ok := g.made.Take(); ok {
 				err = g.deliver(event)
-			case <-scope.Context().Done():
+			} else {
+				select {
+				case <-in.C():
+				case feed <- g.value:
+					g.handed = true
+				case <-done:
+					g.taken()
+				case <-closed:
+					err = g.closed(g.next)
+				case <-g.made.C():
+				case <-scope.Context().Done():
+				}
 			}
 			if err != nil {
 				return err

@@ -21,7 +21,7 @@ func withNotifier[S any](scope *handoff.Scope, n notifier[S], stream func(*inter
 	run := interruptible(scope.Context())
 	defer run.cancel()
 	var end error // the notifier's error, written before the interruption
-	handoff.NewReceiver[S](scope).Start(func(ctx context.Context, _ func(S) bool) error {
+	scope.Go(func(ctx context.Context) error {
 		returned := false
 		defer func() {
 			if !returned {

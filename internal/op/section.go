@@ -94,24 +94,28 @@ func (s *sections[T]) next(ctx context.Context, cut <-chan struct{}) (event hand
 // receive returns the next event of the source, true when the time is over, or an error when ctx ends or cut is closed.
 // If both an event and the end of the time have come, the end counts, because the time of the event is not known.
 func (s *sections[T]) receive(ctx context.Context, cut <-chan struct{}) (event handoff.Event[T], due bool, err error) {
-	select { // two selects of one channel each cost a fraction of one select of both
-	case <-s.limit.C():
-		return event, true, nil
-	default:
-	}
-	select {
-	case <-cut:
-		return event, false, errCut
-	default:
-	}
-	select {
-	case event = <-s.in.C():
-		return event, false, nil
-	case <-s.limit.C():
-		return event, true, nil
-	case <-cut:
-		return event, false, errCut
-	case <-ctx.Done():
-		return event, false, ending.ContextError(ctx)
+	for {
+		select { // two selects of one channel each cost a fraction of one select of both
+		case <-s.limit.C():
+			return event, true, nil
+		default:
+		}
+		select {
+		case <-cut:
+			return event, false, errCut
+		default:
+		}
+		if event, ok := s.in.Take(); ok {
+			return event, false, nil
+		}
+		select {
+		case <-s.in.C():
+		case <-s.limit.C():
+			return event, true, nil
+		case <-cut:
+			return event, false, errCut
+		case <-ctx.Done():
+			return event, false, ending.ContextError(ctx)
+		}
 	}
 }

@@ -15,14 +15,14 @@ import (
 func Share[T any](p Package, operator string, s Stream[T], n int) Stream[T] {
 	p.NotNil(operator, "s", s == nil)
 	p.atLeast1(operator, "n", n)
-	return (&shared[T]{source: s, quorum: n}).run
+	return (&shared[T]{source: s, quorum: n}).stream()
 }
 
 // ShareReplay is operators.ShareReplay.
 func ShareReplay[T any](p Package, s Stream[T], n int) Stream[T] {
 	p.NotNil("ShareReplay", "s", s == nil)
 	p.atLeast1("ShareReplay", "n", n)
-	return (&shared[T]{source: s, quorum: 1, replay: n}).run
+	return (&shared[T]{source: s, quorum: 1, replay: n}).stream()
 }
 
 // shared is the stream that Share returns.
@@ -52,17 +52,10 @@ type sharedRun[T any] struct {
 
 // sharer is one consumer.
 type sharer struct {
-	signal chan struct{} // one: there is a value, or an end
+	signal chan struct{} // one: there is a value, or an end, of the consumer's context too
 	busy   atomic.Bool   // the consumer has a value that it has not processed yet
 	joint  *joint        // nil if the consumer waits for no other one
-	waits  int           // calls of await, counted up to few+1
-	stop   func()        // stops waiting for the end of the consumer's context
 }
-
-// few is the number of values after which a registration with the context, which makes a receive from one channel
-// enough, costs less than a select of three channels for each value: with a select alone, a value costs 1.6 times as much
-// (go test ./operators -run '^$' -bench 'Value/Share' -cpu 1).
-const few = 8
 
 // give hands the run's current value to the consumer.
 func (c *sharer) give() {
@@ -78,60 +71,27 @@ func (c *sharer) wake() {
 	}
 }
 
-// await returns when there may be a value, or when the run or ctx may have ended.
-func (c *sharer) await(ctx context.Context, done <-chan struct{}) {
-	if c.waits < few {
-		c.waits++
-		select {
-		case <-c.signal:
-		case <-done:
-		case <-ctx.Done():
+// stream returns the shared stream.
+func (s *shared[T]) stream() Stream[T] {
+	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {
+		ctx := scope.Context()
+		r, c, missed := s.join(ctx)
+		scope.OnEnd(c.wake)
+		err := s.consume(ctx, r, c, missed, out.Deliver)
+		if r.over() {
+			r.outcome.Raise()
+			if err != nil { // the end of ctx may have ended the source in the wait for a retry
+				return ending.Error(ctx, err, r.err)
+			}
 		}
-		return
-	}
-	if c.waits == few {
-		c.waits++
-		c.wakeAtEnd(ctx)
-	}
-	<-c.signal
-}
-
-// wakeAtEnd wakes the consumer when ctx ends, until stop is called.
-func (c *sharer) wakeAtEnd(ctx context.Context) {
-	returned := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(returned)
-		c.wake()
-	})
-	c.stop = func() {
-		if !stop() {
-			<-returned
-		}
-	}
-}
-
-// run is the shared stream.
-func (s *shared[T]) run(ctx context.Context, yield func(T) bool) error {
-	if err := ending.ContextError(ctx); err != nil {
 		return err
-	}
-	r, c, missed := s.join(ctx)
-	err := s.consume(ctx, r, c, missed, yield)
-	select {
-	case <-r.done:
-		r.outcome.Raise()
-		if err != nil { // the end of ctx may have ended the source in the wait for a retry
-			return ending.Error(ctx, err, r.err)
-		}
-	default: // other consumers remain
-	}
-	return err
+	})
 }
 
 // join adds a consumer to the current run, or to a new one. It starts the run if there are enough consumers. It returns
 // the values that are replayed to the consumer.
 func (s *shared[T]) join(ctx context.Context) (r *sharedRun[T], c *sharer, missed []T) {
-	c = &sharer{signal: make(chan struct{}, 1), stop: func() {}}
+	c = &sharer{signal: make(chan struct{}, 1)}
 	c.joint, _ = ctx.Value(jointKey{}).(*joint)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -234,7 +194,6 @@ func (s *shared[T]) consume(ctx context.Context, r *sharedRun[T], c *sharer, mis
 		}
 	}
 	for {
-		c.await(ctx, r.done)
 		if r.over() {
 			return ending.Error(ctx, r.err)
 		}
@@ -242,6 +201,7 @@ func (s *shared[T]) consume(ctx context.Context, r *sharedRun[T], c *sharer, mis
 			return err
 		}
 		if !c.busy.Load() {
+			<-c.signal
 			continue
 		}
 		if !yield(r.value) {
@@ -285,7 +245,6 @@ func (r *sharedRun[T]) processed(c *sharer) {
 // leave removes the consumer from the run. The last consumer cancels the source before the source can continue, and
 // waits for it.
 func (s *shared[T]) leave(r *sharedRun[T], c *sharer) {
-	c.stop()
 	s.mu.Lock()
 	r.consumers = slices.DeleteFunc(r.consumers, func(other *sharer) bool { return other == c })
 	last := len(r.consumers) == 0

@@ -64,23 +64,25 @@ func agents(t *testing.T) string {
 		"- [docs/migrating.md](docs/migrating.md): the same code with another library, before and after\n" +
 		"- [docs/durable.md](docs/durable.md): jobs that survive the process\n" +
 		"- [retryhttp](retryhttp/doc.go), [retrygrpc](retrygrpc/doc.go), [retryotel](retryotel/observe.go): clients, metrics and traces\n")
-	fmt.Fprintf(&s, "\n## Ten mistakes\n\n%s", absolute(section(t, "docs/recipes.md", "## Ten mistakes"), "docs/recipes.md"))
+	s.WriteString("\n## Ten mistakes\n\n")
+	for i, mistake := range mistakes {
+		fmt.Fprintf(&s, "%d. [%s](docs/recipes.md#%s).\n", i+1, mistake[0], mistake[1])
+	}
 	return s.String()
 }
 
-// section returns the text below a heading, up to the next one of its level.
-func section(t *testing.T, document, heading string) string {
-	t.Helper()
-	text, err := os.ReadFile(document)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, below, ok := strings.Cut(string(text), "\n"+heading+"\n")
-	if !ok {
-		t.Fatalf("%s has no %q", document, heading)
-	}
-	own, _, _ := strings.Cut(below, "\n## ")
-	return strings.TrimSpace(own) + "\n"
+// mistakes are what programs get wrong, and the part of docs/recipes.md that says what is right.
+var mistakes = [][2]string{
+	{"A position outside of the stream", "the-usual-loop"},
+	{"A position that several values share", "the-rules-of-the-position"},
+	{"No Timeout inside `open`", "silence"},
+	{"No MustNotEnd inside `open`", "silence"},
+	{"No jitter, or no cap", "the-usual-loop"},
+	{"A Limit without ResetAfterItems or ResetAfter", "silence"},
+	{"A handler's error that reconnects the feed", "my-handler-can-fail"},
+	{"A retry around Resume: the policy belongs into it", "the-rules-of-the-position"},
+	{"MapRetry over a broker's deliveries without their context", "items-that-belong-to-a-connection"},
+	{"Retries in layers", "retries-in-layers"},
 }
 
 // index returns llms.txt: the documents, one line each.

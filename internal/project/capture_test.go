@@ -10,9 +10,10 @@ import (
 // benchmarks/NOTES.md says when they do not.
 func TestCapturesAreTheSameWithoutInlining(t *testing.T) {
 	inTop(t)
+	dir := writeChains(t)
 	captures := func(flags string) map[string]string {
 		how := map[string]string{}
-		for _, m := range captured.FindAllStringSubmatch(compileOneLoop(t, flags), -1) {
+		for _, m := range captured.FindAllStringSubmatch(compileChains(t, dir, flags), -1) {
 			how[m[1]+m[3]] = m[2]
 		}
 		return how

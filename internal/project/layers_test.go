@@ -21,7 +21,7 @@ var layers = map[string][]string{
 	"docs":                  {}, // tests only
 	"docs/readme":           {}, // tests only
 	"jitter":                {},
-	"backoff":               {"jitter", "internal/words"},
+	"backoff":               {"jitter", "internal/golden", "internal/words"},
 	"stream":                {"internal/"},
 	"retry":                 {"backoff", "jitter", "stream", "internal/"},
 	"operators":             {"backoff", "jitter", "retry", "stream", "internal/"},
@@ -32,6 +32,7 @@ var layers = map[string][]string{
 	"reconnecttest":         {"stream", "prove", "internal/"},
 	"retryhttp":             {"backoff", "retry", "stream", "internal/"},
 	"internal/timer":        {"internal/clock", "internal/ending"},
+	"internal/golden":       {},
 	"internal/goroutine":    {},
 	"internal/attempt":      {},
 	"internal/ending":       {},

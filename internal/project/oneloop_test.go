@@ -1,6 +1,7 @@
 package project_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,76 +14,151 @@ import (
 	_ "github.com/retrywhen/retrywhen/stream"
 )
 
-// loops has the functions of testdata/oneloop, and how often the compiler inlines the last literal of each: once for
-// each loop of the source, and for each other place at which an operator delivers a value. Range and FromSlice have
-// four loops: for a context that never ends, for one that can end, and for an attempt's under either. The compilers of
-// Go 1.26 and 1.27 decide alike.
-var loops = map[string]int{
-	"Of": 4, "FromSlice": 4, "Range": 4, "FromSeq": 1, "FromSeq2": 1, "FromFunc": 1, "Defer": 4, "Empty": 1, "Fail": 4,
+// chains are compiled by a test, each in a function of its own, to which $ is stream.Range(0, 9). A chain without ctx is
+// followed by ForEach. loops says how often the compiler inlines the last literal of the function: once for each loop of
+// the source, and for each other place at which an operator delivers a value. Range and FromSlice have four loops: for a
+// context that never ends, for one that can end, and for an attempt's under either. The compilers of Go 1.26 and 1.27
+// decide alike.
+var chains = []struct {
+	name  string
+	loops int
+	chain string
+}{
+	{"Of", 4, "stream.Of(1, 2, 3)"},
+	{"FromSlice", 4, "stream.FromSlice(make([]int, 3))"},
+	{"Range", 4, "$"},
+	{"FromSeq", 1, "stream.FromSeq(slices.Values([]int{1, 2}))"},
+	{"FromSeq2", 1, "stream.FromSeq2(func(context.Context) iter.Seq2[int, error] { return func(yield func(int, error) bool) { yield(1, nil) } })"},
+	{"FromFunc", 1, "stream.FromFunc(func(context.Context) (int, error) { return 1, nil })"},
+	{"Defer", 4, "stream.Defer(func(context.Context) stream.Stream[int] { return $ })"},
+	{"Empty", 1, "stream.Empty[int]().DefaultIfEmpty(1)"},
+	{"Fail", 4, "stream.Fail[int](errEnd).Catch(func(error) stream.Stream[int] { return $ })"},
 
-	"Catch": 8, "Concat": 4, "Count": 1, "DefaultIfEmpty": 5, "Distinct": 4, "DistinctBy": 4, "DistinctUntilChanged": 4,
-	"DistinctUntilChangedBy": 4, "Filter": 4, "First": 4, "IgnoreElements": 4, "Last": 1, "Map": 4, "MapErr": 4,
-	"MustNotEnd": 4, "Pairwise": 4, "Reduce": 1, "Repeat": 4, "Scan": 4, "Skip": 4, "SkipLast": 4, "SkipWhile": 4,
-	"StartWith": 5, "SwitchIfEmpty": 8, "Take": 4, "TakeLast": 4, "TakeWhile": 4, "Tap": 4, "TryFilter": 4, "TryMap": 4,
+	{"Catch", 8, "$.Catch(func(error) stream.Stream[int] { return stream.Of(1) })"},
+	{"Concat", 4, "$.Concat(stream.Of(1))"},
+	{"Count", 1, "operators.Count($)"},
+	{"DefaultIfEmpty", 5, "$.DefaultIfEmpty(1)"},
+	{"Distinct", 4, "operators.Distinct($)"},
+	{"DistinctBy", 4, "operators.DistinctBy($, even)"},
+	{"DistinctUntilChanged", 4, "operators.DistinctUntilChanged($)"},
+	{"DistinctUntilChangedBy", 4, "operators.DistinctUntilChangedBy($, even)"},
+	{"Filter", 4, "$.Filter(even)"},
+	{"First", 4, "operators.First($)"},
+	{"IgnoreElements", 4, "_, _ = $.Tap(func(v int) { sum += v }).IgnoreElements().Collect(ctx)"},
+	{"Last", 1, "operators.Last($)"},
+	{"Map", 4, "operators.Map($, double)"},
+	{"MapErr", 4, "operators.MapErr($, func(error) error { return errEnd })"},
+	{"MustNotEnd", 4, "$.MustNotEnd(errEnd)"},
+	{"Pairwise", 4, "_ = operators.Pairwise($).ForEach(ctx, func(p operators.Pair[int, int]) { sum += p.Second })"},
+	{"Reduce", 1, "operators.Reduce($, 0, plus)"},
+	{"Repeat", 4, "$.Repeat(2)"},
+	{"Scan", 4, "operators.Scan($, 0, plus)"},
+	{"Skip", 4, "$.Skip(1)"},
+	{"SkipLast", 4, "$.SkipLast(1)"},
+	{"SkipWhile", 4, "$.SkipWhile(even)"},
+	{"StartWith", 5, "$.StartWith(1)"},
+	{"SwitchIfEmpty", 8, "$.SwitchIfEmpty(stream.Of(1))"},
+	{"Take", 4, "$.Take(1)"},
+	{"TakeLast", 4, "stream.Of(1, 2, 3).TakeLast(1)"},
+	{"TakeWhile", 4, "$.TakeWhile(even)"},
+	{"Tap", 4, "$.Tap(func(v int) { sum -= v })"},
+	{"TryFilter", 4, "operators.TryFilter($, func(_ context.Context, v int) (bool, error) { return v > 1, nil })"},
+	{"TryMap", 4, "operators.TryMap($, func(_ context.Context, v int) (int, error) { return v + 1, nil })"},
 
-	"All": 5, "Collect": 4, "ForEach": 4, "One": 4, "TryForEach": 4,
+	{"All", 5, "for v, err := range $.All(ctx) { if err != nil { return 0 }; sum += v }"},
+	{"Collect", 4, "_, _ = $.Tap(func(v int) { sum += v }).Collect(ctx)"},
+	{"ForEach", 4, "_ = $.ForEach(ctx, func(v int) { sum += v })"},
+	{"One", 4, "_, _ = $.Tap(func(v int) { sum += v }).One(ctx)"},
+	{"TryForEach", 4, "_ = $.TryForEach(ctx, func(_ context.Context, v int) error { sum += v; return nil })"},
 
-	"Long": 1, "Twice": 0, "Border": 0,
+	{"Long", 1, "operators.Reduce(operators.Scan(operators.TryMap(operators.Map($, double).Filter(even), " +
+		"func(_ context.Context, v int) (int, error) { return v + 1, nil }).Take(9).Skip(1), 0, plus), 0, plus)"},
+	{"Twice", 0, "$.Filter(even).Filter(func(v int) bool { return v > 2 })"}, // the compiler does not inline an operator into itself
+	{"Border", 0, "$.Filter(even).Retry(1)"},                                 // it inlines nothing across an operator that is not inlined itself
 }
 
-var (
-	chain    = regexp.MustCompile(`(?m)^func ([A-Z]\w*)\(`)
-	decision = regexp.MustCompile(`: (can inline|inlining call to) (\w+)[.-]((?:func|range)\d+)\n`)
-)
+// methodChains are the chains with methods that Go 1.26 does not have.
+var methodChains = map[string]string{
+	"Count": "$.Count()", "First": "$.First()", "Last": "$.Last()", "Map": "$.Map(double)", "Reduce": "$.Reduce(0, plus)", "Scan": "$.Scan(0, plus)",
+	"DistinctBy":             "$.DistinctBy(even)",
+	"DistinctUntilChangedBy": "$.DistinctUntilChangedBy(even)",
+	"MapErr":                 "$.MapErr(func(error) error { return errEnd })",
+	"TryFilter":              "$.TryFilter(func(_ context.Context, v int) (bool, error) { return v > 1, nil })",
+	"TryMap":                 "$.TryMap(func(_ context.Context, v int) (int, error) { return v + 1, nil })",
+	"Long": "$.Map(double).Filter(even).TryMap(func(_ context.Context, v int) (int, error) { return v + 1, nil })." +
+		"Take(9).Skip(1).Scan(0, plus).Reduce(0, plus)",
+}
+
+var decision = regexp.MustCompile(`: (can inline|inlining call to) (\w+)[.-]((?:func|range)\d+)\n`)
 
 // A chain that is built where it runs is one loop. So an operator must stay cheap enough for the compiler to inline it,
 // as benchmarks/NOTES.md describes.
 func TestChainIsOneLoop(t *testing.T) {
 	inTop(t)
 	last, inlined := map[string]string{}, map[string]int{}
-	for _, m := range decision.FindAllStringSubmatch(compileOneLoop(t, "-m"), -1) {
+	for _, m := range decision.FindAllStringSubmatch(compileChains(t, writeChains(t), "-m"), -1) {
 		if m[1] == "can inline" {
 			last[m[2]] = m[3]
 		} else {
 			inlined[m[2]+m[3]]++
 		}
 	}
-	found := map[string]bool{}
-	for _, file := range []string{"main.go", "methods_go127.go"} {
-		text, err := os.ReadFile(filepath.Join(oneLoop, file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		methods := strings.Contains(string(text), "//go:build go1.27")
-		if methods && newer(file) {
-			continue
-		}
-		for _, m := range chain.FindAllStringSubmatch(string(text), -1) {
-			name := m[1]
-			if methods {
-				name = strings.TrimPrefix(name, "M")
-			}
-			found[name] = true
-			want, ok := loops[name]
-			if got := inlined[m[1]+last[m[1]]]; !ok || last[m[1]] == "" || got != want {
-				t.Errorf("%s: the compiler inlines the last literal, %q, %d times; want %d", m[1], last[m[1]], got, want)
-			}
+	check := func(name string, want int) {
+		if got := inlined[name+last[name]]; last[name] == "" || got != want {
+			t.Errorf("%s: the compiler inlines the last literal, %q, %d times; want %d", name, last[name], got, want)
 		}
 	}
-	for name := range loops {
-		if !found[name] {
-			t.Errorf("%s: no such function in %s", name, oneLoop)
+	for _, c := range chains {
+		check(c.name, c.loops)
+		if methodChains[c.name] != "" && !newer("methods_go127.go") {
+			check("M"+c.name, c.loops)
 		}
 	}
 }
 
-const oneLoop = "internal/project/testdata/oneloop"
-
-// compileOneLoop returns what the compiler prints for oneLoop with the flags. The other packages have none:
-// .ci/run sets all=-l, with which nothing is inlined.
-func compileOneLoop(t *testing.T, flags string) string {
+// writeChains writes a program with the chains, and returns its folder. The function of a method's chain has an M before
+// its name.
+func writeChains(t *testing.T) (dir string) {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-gcflags=all=", "-gcflags="+flags, "-o", os.DevNull, "./"+oneLoop).CombinedOutput()
+	program := `package main
+import ("context"; "errors"; "iter"; "slices"; "github.com/retrywhen/retrywhen/operators"; "github.com/retrywhen/retrywhen/stream")
+var errEnd = errors.New("the end")
+func double(v int) int    { return 2 * v }
+func even(v int) bool     { return v%2 == 0 }
+func plus(sum, v int) int { return sum + v }
+func main() {}
+`
+	methods := "//go:build go1.27\npackage main\nimport (\"context\"; \"github.com/retrywhen/retrywhen/stream\")\n"
+	function := func(name, chain string) string {
+		if chain = strings.ReplaceAll(chain, "$", "stream.Range(0, 9)"); !strings.Contains(chain, "ctx") {
+			chain = "_ = " + chain + ".ForEach(ctx, func(v int) { sum += v })"
+		}
+		return fmt.Sprintf("func %s(ctx context.Context) (sum int) {\n%s\nreturn sum\n}\n", name, chain)
+	}
+	for _, c := range chains {
+		program += function(c.name, c.chain)
+		if method := methodChains[c.name]; method != "" {
+			methods += function("M"+c.name, method)
+		}
+	}
+	dir = t.TempDir()
+	for file, text := range map[string]string{"main.go": program, "methods_go127.go": methods} {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// compileChains returns what the compiler prints for the program in dir with the flags. The other packages have none:
+// .ci/run sets all=-l, with which nothing is inlined.
+func compileChains(t *testing.T, dir, flags string) string {
+	t.Helper()
+	args := []string{"build", "-gcflags=all=", "-gcflags=" + flags, "-o", os.DevNull, filepath.Join(dir, "main.go")}
+	if !newer("methods_go127.go") {
+		args = append(args, filepath.Join(dir, "methods_go127.go"))
+	}
+	out, err := exec.CommandContext(t.Context(), "go", args...).CombinedOutput() //nolint:gosec // of this test
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

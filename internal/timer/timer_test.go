@@ -63,10 +63,15 @@ func TestSystem_ExactTimesOnOneTimer(t *testing.T) {
 		a := timer.New(system{})
 		start := time.Now()
 		var at []time.Duration
+		timers := map[<-chan time.Time]bool{}
 		for _, d := range []time.Duration{3 * ms, 5 * ms, 1} {
 			a.Set(d)
+			timers[a.C()] = true
 			<-a.C()
 			at = append(at, time.Since(start))
+		}
+		if len(timers) != 1 {
+			t.Errorf("%d timers, want one for all waits", len(timers))
 		}
 		if want := []time.Duration{3 * ms, 8 * ms, 8*ms + 1}; !slices.Equal(at, want) {
 			t.Errorf("went off at %v, want %v", at, want)

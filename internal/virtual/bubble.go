@@ -94,7 +94,7 @@ func run(t *testing.T, report Reporter, w watch, f func(t *testing.T, b *Bubble)
 			over := make(chan struct{})
 			go func() {
 				defer close(over)
-				watch{still: time.Second}.await(&id, ended)
+				watch{still: min(time.Second, w.still)}.await(&id, ended)
 			}()
 			select {
 			case <-over:

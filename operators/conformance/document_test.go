@@ -24,15 +24,13 @@ const (
 	document = "../../docs/operators.md"
 	preamble = `# Operators
 
-What the sources and operators of packages [stream](../stream) and [operators](../operators) do, as diagrams; their
-signatures and contracts are in the packages' documentation. A test writes this page: it runs every operator and draws the
-result. Do not edit the page; run ` + "`go test ./operators/conformance -run TestDocument -update`" + `.
+What the sources and operators of packages [stream](../stream) and [operators](../operators) do, as diagrams; contracts are
+in their comments. A test runs every operator and draws the result: ` + "`go test ./operators/conformance -run TestDocument -update`" + `.
 
-Time runs from left to right: a character is a millisecond. A letter or a digit is a value, ` + "`|`" + ` the end, ` + "`#`" + ` an error;
-` + "`(ab|)`" + ` are events at the instant of the bracket. A diagram without an end is of a stream that continues. A source with
-several diagrams has one for each run. From Go 1.27 on, functions of package operators whose first parameter is a stream are
-methods too, with the same contract: ` + "`operators.Map(s, f)` is `s.Map(f)`" + `, and ` + "`operators.Batch(s, most, wait)`" + ` is
-` + "`s.Batch[[]T](most, wait)`" + `. Without a method are
+A character is a millisecond. A letter or a digit is a value, ` + "`|`" + ` the end, ` + "`#`" + ` an error; ` + "`(ab|)`" + ` are events at the
+instant of the bracket. A source with several diagrams has one for each run. From Go 1.27 on, functions of package operators
+whose first parameter is a stream are methods too: ` + "`operators.Map(s, f)` is `s.Map(f)`" + `, and
+` + "`operators.Batch(s, most, wait)` is `s.Batch[[]T](most, wait)`" + `. Without a method are
 %s.
 `
 )
@@ -41,9 +39,8 @@ const (
 	reactive = `
 ## For those who know ReactiveX
 
-Most operators have the names of ReactiveX. The table lists those with other names, and those that are one line of other
-operators; a test runs these lines. ` + "`s`, `other`" + ` and other lower-case names are your own streams and functions,
-` + "`ints` is a `stream.Stream[int]`" + `. There are no schedulers: a stream runs on the goroutine that calls it.
+Operators that ReactiveX names differently, or that are one line of others; a test runs these lines. Lower-case names are your
+own streams and functions, ` + "`ints` is a `stream.Stream[int]`" + `. There are no schedulers.
 
 %s`
 )
@@ -58,7 +55,7 @@ func TestDocument(t *testing.T) {
 			if i > 0 {
 				b.WriteByte('\n')
 			}
-			fmt.Fprintf(&b, "%s\n%s", e.name, drawing(t, e))
+			b.WriteString(drawing(t, e))
 		}
 		b.WriteString("```\n")
 	}
@@ -114,6 +111,7 @@ func drawing(t *testing.T, e entry) (drawn string) {
 	t.Helper()
 	streamtest.Run(t, func(s *session) {
 		diagram, legend := e.draw(s)
+		short := e.name[strings.LastIndexByte(e.name, '.')+1:]
 		var rows [][2]string
 		for i, input := range e.inputs {
 			name, input := named(i, input)
@@ -122,7 +120,13 @@ func drawing(t *testing.T, e entry) (drawn string) {
 				name = ""
 			}
 		}
-		rows = append(rows, [2]string{e.label, diagram})
+		label, pkg := e.label, strings.TrimSuffix(e.name, short)
+		if strings.HasPrefix(label, short+"(") {
+			label = pkg + label
+		} else {
+			drawn = e.name + "\n"
+		}
+		rows = append(rows, [2]string{label, diagram})
 		width := 0
 		for _, r := range rows {
 			width = max(width, utf8.RuneCountInString(r[0]))
@@ -134,7 +138,7 @@ func drawing(t *testing.T, e entry) (drawn string) {
 		if len(legend) > 0 {
 			fmt.Fprintf(&b, "%s  %s\n", strings.Repeat(" ", width), strings.Join(legend, ", "))
 		}
-		drawn = b.String()
+		drawn += b.String()
 	})
 	return drawn
 }

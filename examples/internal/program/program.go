@@ -9,8 +9,6 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-
-	"golang.org/x/term"
 )
 
 // Main runs a program until it ends or is interrupted, and exits: with 2 if there are arguments, because the programs
@@ -19,14 +17,14 @@ func Main(name string, args []string, run func(ctx context.Context, out io.Write
 	os.Exit(status(name, args, os.Stdout, os.Stderr, run))
 }
 
-func status(name string, args []string, stdout *os.File, stderr io.Writer, run func(context.Context, io.Writer) error) int {
+func status(name string, args []string, stdout, stderr io.Writer, run func(context.Context, io.Writer) error) int {
 	if len(args) > 0 {
 		fmt.Fprintf(stderr, "%s: unknown argument %q: want none: go run ./examples/%[1]s\n", name, args[0])
 		return 2
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	out := &output{file: stdout}
+	out := &output{Writer: stdout}
 	if err := errors.Join(run(ctx, out), out.err); err != nil {
 		fmt.Fprintf(stderr, "%s: %v\n", name, err)
 		return 1
@@ -36,20 +34,14 @@ func status(name string, args []string, stdout *os.File, stderr io.Writer, run f
 
 // output keeps the first error of a file, because the programs do not look at each of them.
 type output struct {
-	file *os.File
-	err  error
+	io.Writer
+	err error
 }
 
 func (o *output) Write(p []byte) (int, error) {
-	n, err := o.file.Write(p)
+	n, err := o.Writer.Write(p)
 	if o.err == nil {
 		o.err = err
 	}
 	return n, err
-}
-
-// IsTerminal reports whether out is that of Main, and a terminal.
-func IsTerminal(out io.Writer) bool {
-	o, ok := out.(*output)
-	return ok && term.IsTerminal(int(o.file.Fd()))
 }

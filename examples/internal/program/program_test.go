@@ -33,21 +33,18 @@ func TestStatus(t *testing.T) {
 		stderr string
 	}{
 		{"done", nil, writable, nil, 0, ""},
-		{"failed", nil, writable, errors.New("lost 2 lines"), 1, "rxgo: lost 2 lines\n"},
-		{"full", nil, full, nil, 1, "rxgo: write " + file + ": "},
-		{"failed and full", nil, full, errors.New("lost 2 lines"), 1, "rxgo: lost 2 lines\nwrite "},
-		{"argument", []string{"foo", "bar"}, writable, nil, 2, "rxgo: unknown argument \"foo\": want none: go run ./examples/rxgo\n"},
-		{"flag", []string{"-jobs=1"}, writable, nil, 2, "rxgo: unknown argument \"-jobs=1\": want none: go run ./examples/rxgo\n"},
+		{"failed", nil, writable, errors.New("lost 2 lines"), 1, "durable: lost 2 lines\n"},
+		{"full", nil, full, nil, 1, "durable: write " + file + ": "},
+		{"failed and full", nil, full, errors.New("lost 2 lines"), 1, "durable: lost 2 lines\nwrite "},
+		{"argument", []string{"foo", "bar"}, writable, nil, 2, "durable: unknown argument \"foo\": want none: go run ./examples/durable\n"},
+		{"flag", []string{"-jobs=1"}, writable, nil, 2, "durable: unknown argument \"-jobs=1\": want none: go run ./examples/durable\n"},
 	} {
 		var stderr bytes.Buffer
 		ran := false
-		got := status("rxgo", test.args, test.stdout, &stderr, func(ctx context.Context, out io.Writer) error {
+		got := status("durable", test.args, test.stdout, &stderr, func(ctx context.Context, out io.Writer) error {
 			ran = true
 			fmt.Fprintln(out, test.name)
 			fmt.Fprintln(out, "end")
-			if IsTerminal(out) {
-				t.Error("a file is a terminal")
-			}
 			return test.fails
 		})
 		if got != test.status || !strings.HasPrefix(stderr.String(), test.stderr) || (test.status == 0) != (stderr.Len() == 0) || ran != (len(test.args) == 0) {

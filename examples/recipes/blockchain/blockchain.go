@@ -48,6 +48,7 @@ func (n Node[Log]) Follow(start Position, every, silence time.Duration, policy s
 			for {
 				b, err := n.next(ctx, at, silence)
 				if err == nil && b == nil {
+					stream.Works(ctx)
 					if _, err = stream.Timer(every).One(ctx); err == nil {
 						continue
 					}
@@ -55,13 +56,14 @@ func (n Node[Log]) Follow(start Position, every, silence time.Duration, policy s
 				if err != nil || !yield(*b) {
 					return err
 				}
-				at = after(at, *b)
+				at = b.After()
 			}
 		}
-	}, after[Log], policy)
+	}, func(_ Position, b Block[Log]) Position { return b.After() }, policy)
 }
 
-func after[Log any](_ Position, b Block[Log]) Position {
+// After returns the position to store with the block's effects.
+func (b Block[Log]) After() Position {
 	if b.Undone {
 		return Position{b.Number - 1, b.Parent}
 	}

@@ -103,6 +103,25 @@ func TestFollow(t *testing.T) {
 	}
 }
 
+// An outage ends when the node answers, although there is no next block yet.
+func TestFollow_Idle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithTimeout(t.Context(), time.Hour)
+		defer stop()
+		calls := 0
+		n := blockchain.Node[string]{ByNumber: func(context.Context, uint64) (*block, error) {
+			if calls++; calls == 1 {
+				return nil, errors.New("connection reset by peer")
+			}
+			return nil, nil
+		}}
+		p := policy.With(retry.OnRecovered(func(context.Context, retry.Recovery) { stop() }))
+		if _, err := n.Follow(blockchain.Position{}, time.Second, time.Second, p).Collect(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("not recovered: %v", err)
+		}
+	})
+}
+
 func TestFollow_Unknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := node(func(context.Context) error { return nil })

@@ -35,5 +35,5 @@ func TestFollow_Killed(t *testing.T) {
 	server := httptest.NewServer(d.handler())
 	defer server.Close()
 	defer server.CloseClientConnections()
-	killed.Check(t, 5, 2, 1, most, false, server.URL)
+	killed.Check(t, "Docker: new containers", 5, 2, most, "0", server.URL)
 }

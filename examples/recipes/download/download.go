@@ -15,7 +15,8 @@ import (
 	"github.com/retrywhen/retrywhen/retryhttp"
 )
 
-// Client returns a client whose downloads continue. silence is the longest time without a byte.
+// Client returns a client whose downloads continue. silence is the longest time without a byte. If it is for many downloads
+// from one server at a time, the policy needs retry.WithBudget.
 func Client(policy retry.Policy, silence time.Duration) *http.Client {
 	return &http.Client{Transport: retryhttp.NewTransport(nil, policy, retryhttp.ResumeBody(silence))}
 }

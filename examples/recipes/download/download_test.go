@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -31,11 +32,7 @@ func TestMain(m *testing.M) { killed.Main(m, program) }
 // program downloads the file, and each read of it is an effect: it is killed among them.
 func program(ctx context.Context, e *killed.Effects, args []string) error {
 	client := download.Client(policy, time.Second)
-	return download.Download(ctx, client, args[0], args[1], func(done, _ int64) {
-		if err := e.Apply(int(done), ""); err != nil {
-			panic(err)
-		}
-	})
+	return download.Download(ctx, client, args[0], args[1], func(done, _ int64) { e.Apply(nil, int(done)) })
 }
 
 var policy = retry.New(backoff.Constant(10*time.Millisecond), retry.Limit(100))
@@ -91,8 +88,8 @@ func TestDownload(t *testing.T) {
 	}
 }
 
-// The process is killed 20 times amid the file, and each byte is sent once, but for what was on its way. A file that has
-// changed meanwhile begins again, and one that was complete is only renamed.
+// The process is killed 20 times amid the file, and each byte is written once. A file that has changed meanwhile begins
+// again, and one that was complete is only renamed.
 func TestDownload_Killed(t *testing.T) {
 	data := make([]byte, 8<<20)
 	for i := range data {
@@ -110,36 +107,45 @@ func TestDownload_Killed(t *testing.T) {
 	}))
 	defer server.Close()
 	path, effects := filepath.Join(t.TempDir(), "file"), filepath.Join(t.TempDir(), "effects")
-	download := func(kill int) {
+	complete := func(when string) {
 		t.Helper()
-		if err := killed.Start(t, effects, kill, server.URL, path).Wait(); (err == nil) != (kill == 0) {
-			t.Fatalf("killed after %d reads: %v", kill, err)
+		killed.End(t, killed.Start(t, effects, 0, server.URL, path), false)
+		if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, data) {
+			t.Errorf("%s: got %d of %d bytes, or others, %v", when, len(got), len(data), err)
+		}
+		if left, _ := filepath.Glob(path + "*"); len(left) != 1 {
+			t.Errorf("%s: left %q", when, left)
 		}
 	}
+	kill := func() { killed.End(t, killed.Start(t, effects, 5, server.URL, path), true) }
 	for range 20 {
-		download(5)
+		kill()
 	}
+	complete("killed")
 	mu.Lock()
 	if sent[0] != "" || slices.Contains(sent[1:], "") || !slices.Equal(slices.Compact(slices.Clone(sent)), sent) {
 		t.Errorf("got the ranges %q", sent)
 	}
+	mu.Unlock()
+	_, repeated := killed.Seen(t, effects).Count(1, 0) // an event is how many bytes there are
+	killed.Row(t, "A download", 20, "the reads of 8 MiB", 0, strconv.Itoa(repeated))
+
+	if err := os.Rename(path, path+".part"); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Truncate(path+".part", 1<<20), os.WriteFile(path+".etag", []byte(tag), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	kill()
+	mu.Lock()
 	tag, data = `"v2"`, bytes.ToUpper(data)
 	mu.Unlock()
-	download(5) // from the start
-	download(0)
-	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, data) {
-		t.Errorf("got %d of %d bytes, or others, %v", len(got), len(data), err)
-	}
+	kill() // from the start
+	complete("changed")
 	if err := errors.Join(os.Rename(path, path+".part"), os.WriteFile(path+".etag", []byte(tag), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	download(0)
-	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, data) {
-		t.Errorf("killed before the rename: got %d of %d bytes, or others, %v", len(got), len(data), err)
-	}
-	if left, _ := filepath.Glob(path + "*"); len(left) != 1 {
-		t.Errorf("left %q", left)
-	}
+	complete("killed before the rename")
 }
 
 func TestDownload_Errors(t *testing.T) {

@@ -41,10 +41,14 @@ func (s Shard[Record]) Follow(start string, every, silence time.Duration, policy
 					records, next, err = s.Records(ctx, iterator)
 					return next, err
 				})
-				if err == nil && slices.ContainsFunc(records, func(r Record) bool { return !yield(r) }) {
+				if err != nil {
+					break
+				}
+				stream.Works(ctx) // also without a record
+				if slices.ContainsFunc(records, func(r Record) bool { return !yield(r) }) {
 					return nil
 				}
-				if err == nil && len(records) == 0 && iterator != "" {
+				if len(records) == 0 && iterator != "" {
 					_, err = stream.Timer(every).One(ctx)
 				}
 			}

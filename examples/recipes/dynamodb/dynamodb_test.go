@@ -139,6 +139,28 @@ func TestFollow_Slow(t *testing.T) {
 	})
 }
 
+// An outage ends with the next page, although it is empty.
+func TestFollow_Idle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithTimeout(t.Context(), time.Hour)
+		defer stop()
+		calls := 0
+		shard := dynamodb.Shard[int]{
+			Iterator: func(context.Context, string) (string, error) { return "handle", nil },
+			Records: func(context.Context, string) ([]int, string, error) {
+				if calls++; calls == 1 {
+					return nil, "", errors.New("connection reset by peer")
+				}
+				return nil, "handle", nil
+			},
+		}
+		p := policy.With(retry.OnRecovered(func(context.Context, retry.Recovery) { stop() }))
+		if _, err := shard.Follow("", time.Second, time.Second, p).Collect(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("not recovered: %v", err)
+		}
+	})
+}
+
 func TestFollow_Trimmed(t *testing.T) {
 	s := service{trimmed: 6, fault: func(context.Context, int) error { return nil }}
 	_, err := s.shard().Follow("5", time.Second, 10*time.Second, policy).Collect(t.Context())

@@ -24,7 +24,8 @@ import (
 
 func TestMain(m *testing.M) { check.Main(m) }
 
-var policy = retry.New(backoff.Constant(time.Millisecond), retry.Limit(3), retry.ResetAfterItems(1))
+var policy = retry.New(backoff.Constant(time.Millisecond), retry.Limit(3), retry.ResetAfterItems(1),
+	retry.WithBudget(retry.NewBudget(10, 1, 0.1)))
 
 // call is a call of one of the hosts.
 func call(ctx context.Context, hosts *endpoint.Hosts) (string, error) {

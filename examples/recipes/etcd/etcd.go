@@ -4,7 +4,6 @@ package etcd
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -55,34 +54,48 @@ func Open(dial func() (*clientv3.Client, error), prefix string, silence time.Dur
 			}
 			defer client.Close()
 			if at == 0 {
-				list, err := client.Get(ctx, prefix, clientv3.WithPrefix())
-				stops := func(row *mvccpb.KeyValue) bool {
-					return !yield(marked{Value: Change{Key: string(row.Key), Value: string(row.Value)}})
-				}
-				if err != nil || !yield(marked{Value: Change{Mark: Begin}}) || slices.ContainsFunc(list.Kvs, stops) {
+				more := true
+				if at, more, err = snapshot(ctx, client, prefix, yield); err != nil || !more {
 					return err
 				}
-				if at = list.Header.Revision; !yield(marked{Value: Change{Mark: End}, At: at}) {
-					return nil
-				}
 			}
-			for watch := range client.Watch(clientv3.WithRequireLeader(ctx), prefix, clientv3.WithPrefix(), clientv3.WithRev(at+1), clientv3.WithProgressNotify()) {
-				if watch.CompactRevision > 0 {
-					yield(marked{At: 0, Bookmark: true}) // the next attempt begins with a snapshot
-				}
-				if err := watch.Err(); err != nil || watch.IsProgressNotify() && !yield(marked{At: watch.Header.Revision, Bookmark: true}) {
-					return err
-				}
-				for i, e := range watch.Events {
-					if i == len(watch.Events)-1 || watch.Events[i+1].Kv.ModRevision > e.Kv.ModRevision {
-						at = e.Kv.ModRevision // the last row of a transaction
-					}
-					if !yield(marked{Value: Change{Key: string(e.Kv.Key), Value: string(e.Kv.Value), Deleted: e.Type == mvccpb.Event_DELETE}, At: at}) {
-						return nil
-					}
-				}
-			}
-			return errors.New("the watch has ended")
+			return changes(ctx, client, prefix, at, yield)
 		}).Timeout(silence)
 	}
+}
+
+// snapshot yields the rows between two marks, and returns their revision; more is false if the consumer has stopped.
+func snapshot(ctx context.Context, client *clientv3.Client, prefix string, yield func(marked) bool) (at int64, more bool, _ error) {
+	list, err := client.Get(ctx, prefix, clientv3.WithPrefix())
+	if err != nil {
+		return 0, false, err
+	}
+	more = yield(marked{Value: Change{Mark: Begin}})
+	for i := 0; more && i < len(list.Kvs); i++ {
+		more = yield(marked{Value: Change{Key: string(list.Kvs[i].Key), Value: string(list.Kvs[i].Value)}})
+	}
+	at = list.Header.Revision
+	return at, more && yield(marked{Value: Change{Mark: End}, At: at}), nil
+}
+
+// changes yields what a watch brings after a revision.
+func changes(ctx context.Context, client *clientv3.Client, prefix string, at int64, yield func(marked) bool) error {
+	for watch := range client.Watch(clientv3.WithRequireLeader(ctx), prefix, clientv3.WithPrefix(), clientv3.WithRev(at+1), clientv3.WithProgressNotify(), clientv3.WithCreatedNotify()) {
+		stream.Works(ctx)
+		if watch.CompactRevision > 0 {
+			yield(marked{At: 0, Bookmark: true}) // the next attempt begins with a snapshot
+		}
+		if err := watch.Err(); err != nil || watch.IsProgressNotify() && !yield(marked{At: watch.Header.Revision, Bookmark: true}) {
+			return err
+		}
+		for i, e := range watch.Events {
+			if i == len(watch.Events)-1 || watch.Events[i+1].Kv.ModRevision > e.Kv.ModRevision {
+				at = e.Kv.ModRevision // the last row of a transaction
+			}
+			if !yield(marked{Value: Change{Key: string(e.Kv.Key), Value: string(e.Kv.Value), Deleted: e.Type == mvccpb.Event_DELETE}, At: at}) {
+				return nil
+			}
+		}
+	}
+	return errors.New("the watch has ended")
 }

@@ -2,6 +2,7 @@ package etcd_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -88,83 +89,64 @@ func dial(ctx context.Context, address string) func() (*clientv3.Client, error) 
 	}
 }
 
-// program stores the revision with each row, which is an event, and with each mark. A Begin is the event 0.
+// program stores the revision with each row, which is an event, and with each mark, until it has had the row that its second
+// argument names. A Begin is the event 0.
 func program(ctx context.Context, e *killed.Effects, args []string) error {
-	start, _ := strconv.ParseInt(e.Position(), 10, 64)
-	return etcd.Follow(dial(ctx, args[0]), "rows/", start, time.Minute, proxy.Policy).TryForEach(ctx, func(_ context.Context, c etcd.Change) error {
-		at := strconv.FormatInt(c.Revision, 10)
+	start := int64(0)
+	e.Start(&start)
+	return etcd.Follow(dial(ctx, args[0]), "rows/", start, time.Minute, proxy.Policy).TakeWhile(func(c etcd.Change) bool {
 		if c.Mark == etcd.End || c.Mark == etcd.Progress {
-			return e.Bookmark(at)
+			e.Apply(c.Revision)
+			return true
 		}
 		n, _ := strconv.Atoi(strings.TrimPrefix(c.Key, "rows/"))
-		return e.Apply(n, at)
-	})
+		e.Apply(c.Revision, n)
+		return c.Key != "rows/"+args[1]
+	}).ForEach(ctx, func(etcd.Change) {})
 }
 
 func TestKilled(t *testing.T)      { testKilled(t, fakeServer(t)) }
 func TestKilled_Etcd(t *testing.T) { testKilled(t, realServer(t)) }
 
-// The process is killed after effects, and while it is idle. The stored progress is not compacted, so the next process has
-// no snapshot; a revision that is compacted begins with one.
+// The process is killed amid a snapshot, which begins again, at its end, after rows, and when it has stored the progress of
+// an idle watch. That is not compacted, so the next process has no snapshot; a revision that is compacted begins with one.
 func testKilled(t *testing.T, s server) {
-	name := filepath.Join(t.TempDir(), "effects")
-	effects := func() *killed.Effects {
-		e, err := killed.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer e.Close()
-		return e
+	file := filepath.Join(t.TempDir(), "effects")
+	row := func(n int) string { return "rows/" + strconv.Itoa(n) }
+	for n := 1; n <= 10; n++ {
+		s.put(row(n))
 	}
-	// until runs the program until the condition, and kills it.
-	until := func(what string, condition func(e *killed.Effects) bool) {
-		t.Helper()
-		program := killed.Start(t, name, 0, s.address)
-		defer func() { _ = program.Process.Kill(); _ = program.Wait() }()
-		for end := time.Now().Add(20 * time.Second); !condition(effects()); time.Sleep(5 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("not after 20 s: %s", what)
+	kills := []int{5, 12, 10, 10} // a Begin and four rows; a Begin, ten rows and the End
+	for i, kill := range kills {
+		if i == 2 {
+			for n := 11; n <= 40; n++ {
+				s.put(row(n))
 			}
 		}
+		killed.End(t, killed.Start(t, file, kill, s.address, "none"), true)
 	}
-	has := func(n int) func(*killed.Effects) bool {
-		return func(e *killed.Effects) bool { return e.Counts()[n] > 0 }
-	}
-	const n = 40
-	for i := 1; i <= n; i++ {
-		s.put("rows/" + strconv.Itoa(i))
-		if i%10 == 0 {
-			until("a row", has(i)) // the first one is a snapshot of ten
-		}
-	}
+	killed.End(t, killed.Start(t, file, 0, s.address, "40"), false)
 	for range 50 {
 		s.put("other")
 	}
-	before, _ := strconv.Atoi(effects().Position())
-	until("progress", func(e *killed.Effects) bool {
-		at, _ := strconv.Atoi(e.Position())
-		return at >= before+50
-	})
+	killed.End(t, killed.Start(t, file, 1, s.address, "none"), true) // its first effect is a Progress
 	s.compact()
-	s.put("rows/" + strconv.Itoa(n+1))
-	until("a row after the compaction", has(n+1))
-	counts := effects().Counts()
-	if counts[0] != 1 {
-		t.Errorf("%d snapshots, want 1: the stored progress was not compacted", counts[0])
+	s.put(row(41))
+	killed.End(t, killed.Start(t, file, 0, s.address, "41"), false)
+	seen := killed.Seen(t, file)
+	if seen[0] != 2 {
+		t.Errorf("%d snapshots begun, want 2: the stored progress was not compacted", seen[0])
 	}
-	lost, repeated := 0, 0
-	for i := 1; i <= n+1; i++ {
-		lost += max(0, 1-counts[i])
-		repeated += max(0, counts[i]-1)
-	}
-	t.Logf("killed 6 times, %d events, %d lost, %d repeated", n+1, lost, repeated)
-	if lost+repeated > 0 {
-		t.Errorf("got %v", counts)
-	}
-	s.put("rows/" + strconv.Itoa(n+2))
+	delete(seen, 0)
+	lost, repeated := seen.Count(1, 41)
+	killed.Row(t, "etcd, with a compaction", len(kills)+1, 41, len(lost), fmt.Sprintf("%d: a snapshot begins again", repeated))
+	s.put(row(42))
 	s.put("other")
 	s.compact()
-	until("a snapshot", func(e *killed.Effects) bool { return e.Counts()[0] == 2 && e.Counts()[n+2] > 0 })
+	killed.End(t, killed.Start(t, file, 0, s.address, "42"), false)
+	if seen := killed.Seen(t, file); seen[0] != 3 || seen[1] != 3 {
+		t.Errorf("%d snapshots begun after the position was compacted, want 3", seen[0])
+	}
 }
 
 func TestFollow(t *testing.T)      { follow(t, fakeServer(t)) }
@@ -236,6 +218,25 @@ func follow(t *testing.T, s server) {
 	check("after the compaction", err, 8+2*n)
 	if rows["rows/old 0"] || snapshots != before+1 {
 		t.Errorf("%d snapshots after the compaction, rows/old 0 is there: %t", snapshots-before, rows["rows/old 0"])
+	}
+}
+
+// An outage ends when the server has made the watch, not with its first change or progress.
+func TestFollow_Idle(t *testing.T) {
+	f := newFake()
+	f.progress = time.Hour
+	address, attempts := startFake(t, f), 0
+	refused := func() (*clientv3.Client, error) {
+		if attempts++; attempts == 1 {
+			return nil, errors.New("connection refused")
+		}
+		return connect(t, address)()
+	}
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	p := proxy.Policy.With(retry.OnRecovered(func(context.Context, retry.Recovery) { stop() }))
+	if _, err := etcd.Follow(refused, "rows/", 1, time.Hour, p).Collect(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("not recovered: %v", err)
 	}
 }
 

@@ -17,9 +17,7 @@ func TestMain(m *testing.M) { killed.Main(m, program) }
 // program stores the position after each value.
 func program(ctx context.Context, e *killed.Effects, args []string) error {
 	at := github.Position{Page: list}
-	if err := e.Start(&at); err != nil {
-		return err
-	}
+	e.Start(&at)
 	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "tcp", args[0])
 	}}}
@@ -31,5 +29,5 @@ func program(ctx context.Context, e *killed.Effects, args []string) error {
 func TestFollow_Killed(t *testing.T) {
 	server := httptest.NewServer(pages(func() int { return 60 }))
 	defer server.Close()
-	killed.Check(t, 10, 5, 1, 60, false, server.Listener.Addr().String())
+	killed.Check(t, "GitHub", 10, 5, 60, "0", server.Listener.Addr().String())
 }

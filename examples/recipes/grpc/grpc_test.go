@@ -19,8 +19,8 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
+	"github.com/retrywhen/retrywhen/examples/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/grpc"
-	"github.com/retrywhen/retrywhen/examples/recipes/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/retrygrpc"
@@ -84,6 +84,10 @@ func serve(t *testing.T, refuse func(call int64) error) string {
 			}
 		}
 	})
+	return start(t, server)
+}
+
+func start(t *testing.T, server *rpc.Server) (address string) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +112,7 @@ func TestWatch(t *testing.T) {
 		return nil
 	}))
 	fault := network.Each()
-	var account ledger.Ledger
+	account := ledger.Ledger{}
 	events := grpc.Watch(dial(network.Address()), watch, "", silence, policy)
 	err := events.Take(n).ForEach(t.Context(), func(e *structpb.Struct) {
 		if account.Enter(int(e.GetFields()["n"].GetNumberValue()))%every == 0 {
@@ -119,6 +123,32 @@ func TestWatch(t *testing.T) {
 		t.Error(err)
 	}
 	account.Check(t, 1, n)
+}
+
+// The outage ends when the server has accepted the call, which it says with its header, not with the first event or heartbeat.
+func TestWatch_Confirmed(t *testing.T) {
+	var calls atomic.Int64
+	recovered := make(chan struct{})
+	address := start(t, newServer(func(_ int, s rpc.ServerStream) error {
+		if calls.Add(1) == 1 {
+			return status.Error(codes.Unavailable, "restarting")
+		}
+		if err := s.SendHeader(nil); err != nil {
+			return err
+		}
+		select {
+		case <-recovered:
+			event, err := structpb.NewStruct(map[string]any{"token": "after-1"})
+			return errors.Join(err, s.SendMsg(event))
+		case <-s.Context().Done():
+			return s.Context().Err()
+		}
+	}))
+	p := policy.With(retry.OnRecovered(func(context.Context, retry.Recovery) { close(recovered) }))
+	got, err := grpc.Watch(dial(address), watch, "", time.Minute, p.With(retry.Limit(1))).Take(1).Collect(t.Context())
+	if err != nil || len(got) != 1 || calls.Load() != 2 {
+		t.Errorf("%v, %v in %d calls", got, err, calls.Load())
+	}
 }
 
 func TestWatch_RetryInfo(t *testing.T) {

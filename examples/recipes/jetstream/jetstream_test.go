@@ -10,7 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 	js "github.com/nats-io/nats.go/jetstream"
 
-	"github.com/retrywhen/retrywhen/examples/recipes/internal/ledger"
+	"github.com/retrywhen/retrywhen/examples/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
 	"github.com/retrywhen/retrywhen/examples/recipes/jetstream"
 )
@@ -61,7 +61,7 @@ func TestMessages(t *testing.T) {
 	network := proxy.Start(t, address)
 	fault := network.Each()
 	go publish(t, api, 1, n)
-	var account ledger.Ledger
+	account := ledger.Ledger{}
 	err := jetstream.Messages("nats://"+network.Address(), "events", 0, heartbeat, proxy.Policy).Take(n).ForEach(t.Context(), func(m jetstream.Message) {
 		if m.Lost > 0 || string(m.Data) != fmt.Sprint(m.Sequence) {
 			t.Errorf("got %+v", m)

@@ -14,9 +14,7 @@ func TestMain(m *testing.M) { killed.Main(m, program) }
 // program stores the sequence of each message.
 func program(ctx context.Context, e *killed.Effects, args []string) error {
 	at := uint64(0)
-	if err := e.Start(&at); err != nil {
-		return err
-	}
+	e.Start(&at)
 	messages := jetstream.Messages("nats://"+args[0], "events", at, heartbeat, proxy.Policy)
 	return killed.Follow(ctx, e, 1000, messages, func(m jetstream.Message) (int, any) { return int(m.Sequence), m.Sequence })
 }
@@ -24,5 +22,5 @@ func program(ctx context.Context, e *killed.Effects, args []string) error {
 func TestMessages_Killed(t *testing.T) {
 	address, api, _ := serve(t)
 	go publish(t, api, 1, 1000)
-	killed.Check(t, 10, 75, 1, 1000, false, address)
+	killed.Check(t, "NATS JetStream", 10, 75, 1000, "0", address)
 }

@@ -2,7 +2,6 @@ package kafka_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net"
 	"strconv"
@@ -15,7 +14,7 @@ import (
 
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/examples/internal/killed"
-	"github.com/retrywhen/retrywhen/examples/recipes/internal/ledger"
+	"github.com/retrywhen/retrywhen/examples/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
 	"github.com/retrywhen/retrywhen/examples/recipes/kafka"
 	"github.com/retrywhen/retrywhen/retry"
@@ -27,19 +26,12 @@ func TestMain(m *testing.M) { killed.Main(m, program) }
 // program stores the position after each record with its effect, and is killed amid fetches.
 func program(ctx context.Context, e *killed.Effects, args []string) error {
 	var at kafka.Position
-	if stored := e.Position(); stored != "" {
-		if err := json.Unmarshal([]byte(stored), &at); err != nil {
-			return err
-		}
-	}
+	e.Start(&at)
 	return follow(args[0], at, proxy.Policy).TakeWhile(func(fetches kgo.Fetches) bool {
 		fetches.EachRecord(func(r *kgo.Record) {
 			at[r.Partition] = r.Offset + 1
-			n, err := strconv.Atoi(string(r.Value))
-			text, _ := json.Marshal(at)
-			if err = errors.Join(err, e.Apply(n, string(text))); err != nil {
-				panic(err)
-			}
+			n, _ := strconv.Atoi(string(r.Value))
+			e.Apply(at, n)
 		})
 		return len(e.Counts()) < 1000
 	}).ForEach(ctx, func(kgo.Fetches) {})
@@ -47,7 +39,7 @@ func program(ctx context.Context, e *killed.Effects, args []string) error {
 
 func TestFollow_Killed(t *testing.T) {
 	_, address := serve(t, 1000)
-	killed.Check(t, 10, 75, 1, 1000, false, address)
+	killed.Check(t, "Kafka", 10, 75, 1000, "0", address)
 }
 
 // A log may end with the control record of a transaction: the position is after it.
@@ -147,7 +139,7 @@ func TestFollow(t *testing.T) {
 			silences++
 		}
 	}))
-	var records ledger.Ledger
+	records := ledger.Ledger{}
 	for have := 0; have < n; starts++ {
 		until := min(n, have+2000)
 		err := follow(network.Address(), stored, counting)(t.Context(), func(fetches kgo.Fetches) bool {

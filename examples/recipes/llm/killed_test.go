@@ -2,7 +2,6 @@ package llm_test
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -20,15 +19,13 @@ func TestMain(m *testing.M) { killed.Main(m, program) }
 func program(ctx context.Context, e *killed.Effects, args []string) error {
 	return llm.Tokens(http.DefaultClient, args[0], "why?", silence, retry.Default).ForEach(ctx, func(token string) {
 		_, number, _ := strings.Cut(token, "-")
-		n, err := strconv.Atoi(number)
-		if err = errors.Join(err, e.Apply(n, "")); err != nil {
-			panic(err)
-		}
+		n, _ := strconv.Atoi(number)
+		e.Apply(nil, n)
 	})
 }
 
 func TestTokens_Killed(t *testing.T) {
 	server := httptest.NewServer(&model{})
 	defer server.Close()
-	killed.Check(t, 3, 30, 1, 100, true, server.URL)
+	killed.Check(t, "A model's tokens", 3, 30, 100, "90: an answer begins again", server.URL)
 }

@@ -66,7 +66,7 @@ func start(t *testing.T, m *model) (stream.Stream[string], *proxy.Proxy, *[]time
 	client := &http.Client{Transport: &http.Transport{}}
 	t.Cleanup(func() { client.CloseIdleConnections(); server.CloseClientConnections(); server.Close() })
 	delays := &[]time.Duration{}
-	policy := retry.New(backoff.Exponential(5*time.Millisecond, 2).Jitter(jitter.Full), retry.Limit(12),
+	policy := retry.New(backoff.Exponential(5*time.Millisecond, 2).Jitter(jitter.Full), retry.Limit(12), retry.WithBudget(retry.NewBudget(10, 1, 0.1)),
 		retry.OnRetry(func(_ context.Context, e retry.Event) { *delays = append(*delays, e.Delay) }))
 	return llm.Tokens(client, "http://"+network.Address(), "why?", silence, policy), network, delays
 }

@@ -38,8 +38,9 @@ var ErrLost = errors.New("the change stream's history is lost")
 // A token is a name: it is valid on each connection, and tomorrow. The cursor, its ID and the session are handles.
 // Tokens of empty batches are bookmarks, so the position of a quiet collection stays within the history of a busy
 // server. Store each At with the event's effect, and a bookmark's too: the first one is the beginning of a collection
-// without events, and without it the next process would begin at its own now. The driver resumes a change stream once by
-// itself, at its own position, and the policy sees only what it returns. A server that sends no batch for silence is a failure. The policy needs retry.ResetAfter as well.
+// without events, and without it the next process would begin at its own now. The driver resumes a change stream by
+// itself after each error of the network, and the policy sees only what it returns. A server that sends no batch for
+// silence is a failure. The policy needs retry.ResetAfter as well.
 func Follow[Event any, Token ~[]byte](watch func(ctx context.Context, after Token) (ChangeStream[Token], error), start Token,
 	silence time.Duration, policy stream.RetryHandler) stream.Stream[operators.Marked[Event, Token]] {
 	type marked = operators.Marked[Event, Token]
@@ -51,25 +52,32 @@ func Follow[Event any, Token ~[]byte](watch func(ctx context.Context, after Toke
 			}
 			defer changes.Close(context.WithoutCancel(ctx))
 			for changes.ID() != 0 {
-				m := marked{Bookmark: !changes.TryNext(ctx)}
-				if err := changes.Err(); err != nil {
-					return lost(err)
+				m, err := next[Event](ctx, changes, at)
+				if err != nil || !yield(m) {
+					return err
 				}
-				if !m.Bookmark {
-					if err := changes.Decode(&m.Value); err != nil {
-						return stream.Permanent(err)
-					}
-				}
-				if token := changes.ResumeToken(); token != nil {
-					at = token
-				}
-				if m.At = at; !yield(m) {
-					return nil
-				}
+				at = m.At
 			}
 			return nil
 		}).Timeout(silence).MustNotEnd(errors.New("the server has closed the change stream"))
 	}, policy)
+}
+
+// next returns the next event, or a bookmark after an empty batch.
+func next[Event any, Token ~[]byte](ctx context.Context, changes ChangeStream[Token], at Token) (m operators.Marked[Event, Token], err error) {
+	m.Bookmark = !changes.TryNext(ctx)
+	if err := changes.Err(); err != nil {
+		return m, lost(err)
+	}
+	if m.At = changes.ResumeToken(); m.At == nil {
+		m.At = at
+	}
+	if !m.Bookmark {
+		if err := changes.Decode(&m.Value); err != nil {
+			return m, stream.Permanent(err)
+		}
+	}
+	return m, nil
 }
 
 // lost marks the errors ChangeStreamFatalError and ChangeStreamHistoryLost, as a mongo.ServerError has them.

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
-	"github.com/retrywhen/retrywhen/examples/internal/killed"
 	"github.com/retrywhen/retrywhen/examples/recipes/mongodb"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/operators"
@@ -20,38 +19,6 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 )
-
-func TestMain(m *testing.M) { killed.Main(m, program) }
-
-// program follows a collection whose events 1 to 100 come one by one, with an empty batch before each, and stores each
-// token.
-func program(ctx context.Context, e *killed.Effects, _ []string) error {
-	connect := func(at string) stream.Stream[batch] {
-		n, _ := strconv.Atoi(at)
-		return operators.ConcatMap(stream.Range(n+1, 200-n), func(token int) stream.Stream[batch] {
-			b := batch{token: strconv.Itoa(token)}
-			if token%2 == 0 {
-				b.event = strconv.Itoa(token / 2)
-			}
-			return stream.Of(b)
-		})
-	}
-	return positions(connect, raw(e.Position())).TakeWhile(func(m marked) bool {
-		var err error
-		if n, _ := strconv.Atoi(m.Value); m.Bookmark {
-			err = e.Bookmark(string(m.At))
-		} else {
-			err = e.Apply(n, string(m.At))
-		}
-		if err != nil {
-			panic(err)
-		}
-		return m.Value != "100"
-	}).ForEach(ctx, func(marked) {})
-}
-
-// Killed after effects, and after tokens of empty batches.
-func TestFollow_Killed(t *testing.T) { killed.Check(t, 9, 21, 1, 100, false) }
 
 // raw is bson.Raw.
 type raw []byte

@@ -46,40 +46,51 @@ func Apply[T, P any](url, feed string, silence time.Duration, start P, open func
 			defer cancel()
 			return f(ctx)
 		}
-		at := start
-		if err := within(func(ctx context.Context) error { return conn.QueryRow(ctx, load, feed, start).Scan(&at) }); err != nil {
+		w := writer[T, P]{conn: conn, feed: feed, effect: effect}
+		if err := within(func(ctx context.Context) error { return conn.QueryRow(ctx, load, feed, start).Scan(&w.at) }); err != nil {
 			return err
 		}
-		var tx pgx.Tx // of a value, or of the group that is not complete yet
 		var failed error
-		err = open(at)(ctx, func(m operators.Marked[T, P]) bool {
-			moves := !reflect.DeepEqual(m.At, at)
-			failed = within(func(ctx context.Context) (err error) {
-				if tx == nil && (moves || !m.Bookmark) {
-					tx, err = conn.Begin(ctx)
-				}
-				if err == nil && !m.Bookmark {
-					err = effect(ctx, tx, m.Value)
-				}
-				if err != nil || !moves {
-					return err
-				}
-				if moved, err := tx.Exec(ctx, move, feed, at, m.At); err != nil {
-					return err
-				} else if moved.RowsAffected() != 1 {
-					return fmt.Errorf("feed %s is not at %v: another process applies it", feed, at)
-				}
-				err, tx, at = tx.Commit(ctx), nil, m.At
-				return err
-			})
+		err = open(w.at)(ctx, func(m operators.Marked[T, P]) bool {
+			moves := !reflect.DeepEqual(m.At, w.at)
+			failed = within(func(ctx context.Context) error { return w.write(ctx, m, moves) })
 			if m.Bookmark {
 				stream.Works(ctx)
 			}
-			return failed == nil && (m.Bookmark || !moves || yield(at))
+			return failed == nil && (m.Bookmark || !moves || yield(w.at))
 		})
 		if _, ended := errors.AsType[*retry.Error](err); ended {
 			err = retry.Permanent(err)
 		}
 		return errors.Join(failed, err)
 	}).RetryWhen(policy)
+}
+
+// writer writes the values of a feed.
+type writer[T, P any] struct {
+	conn   *pgx.Conn
+	feed   string
+	effect func(context.Context, pgx.Tx, T) error
+	at     P
+	tx     pgx.Tx // of a value, or of the group that is not complete yet
+}
+
+// write has the effect of a value, and commits it if it moves the position.
+func (w *writer[T, P]) write(ctx context.Context, m operators.Marked[T, P], moves bool) (err error) {
+	if w.tx == nil && (moves || !m.Bookmark) {
+		w.tx, err = w.conn.Begin(ctx)
+	}
+	if err == nil && !m.Bookmark {
+		err = w.effect(ctx, w.tx, m.Value)
+	}
+	if err != nil || !moves {
+		return err
+	}
+	if moved, err := w.tx.Exec(ctx, move, w.feed, w.at, m.At); err != nil {
+		return err
+	} else if moved.RowsAffected() != 1 {
+		return fmt.Errorf("feed %s is not at %v: another process applies it", w.feed, w.at)
+	}
+	err, w.tx, w.at = w.tx.Commit(ctx), nil, m.At
+	return err
 }

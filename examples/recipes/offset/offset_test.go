@@ -15,8 +15,8 @@ import (
 
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/examples/internal/killed"
+	"github.com/retrywhen/retrywhen/examples/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/debian"
-	"github.com/retrywhen/retrywhen/examples/recipes/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
 	"github.com/retrywhen/retrywhen/examples/recipes/offset"
 	"github.com/retrywhen/retrywhen/operators"
@@ -58,19 +58,19 @@ func insert(ctx context.Context, tx pgx.Tx, v int64) error {
 	return err
 }
 
-// checkEffects fails the test unless each number has had its effect once.
-func checkEffects(t *testing.T, server *debian.Postgres) {
+// seen returns how often each number has had its effect.
+func seen(t *testing.T, server *debian.Postgres) ledger.Ledger {
 	t.Helper()
 	rows, _ := server.Connect(t, "").Query(t.Context(), "SELECT n FROM effects")
 	effects, err := pgx.CollectRows(rows, pgx.RowTo[int])
 	if err != nil {
 		t.Fatal(err)
 	}
-	var account ledger.Ledger
+	account := ledger.Ledger{}
 	for _, v := range effects {
 		account.Enter(v)
 	}
-	account.Check(t, 1, n)
+	return account
 }
 
 // The connection to the database is cut, refused and silenced, the feed is cut, the server crashes, and the process
@@ -88,7 +88,7 @@ func TestApply(t *testing.T) {
 			ForEach(t.Context(), func(at int64) {
 				switch {
 				case at == n/2:
-					background.Go(func() { server.Restart(t) })
+					background.Go(func() { server.Kill(t) })
 				case at%every == 0:
 					fault()
 				}
@@ -98,7 +98,7 @@ func TestApply(t *testing.T) {
 		}
 	}
 	background.Wait()
-	checkEffects(t, server)
+	seen(t, server).Check(t, 1, n)
 }
 
 // groups is the feed of the numbers in groups that share a position, which is a text: group g has the numbers 7g+1 to
@@ -130,7 +130,7 @@ func TestApply_Groups(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	checkEffects(t, server)
+	seen(t, server).Check(t, 1, n)
 }
 
 // A Bookmark's position is stored, without an effect, and begins the next run. Positions are bytes here.
@@ -185,33 +185,17 @@ func program(ctx context.Context, e *killed.Effects, args []string) error {
 			return err
 		}
 		if v%7 == 3 {
-			return e.Bookmark("amid a group")
+			e.Apply("amid a group")
 		}
 		return nil
 	}
-	return offset.Apply(args[0], "numbers", 5*time.Second, "0", groups, effect, proxy.Policy).ForEach(ctx, func(at string) {
-		if err := e.Bookmark(at); err != nil {
-			panic(err)
-		}
-	})
+	return offset.Apply(args[0], "numbers", 5*time.Second, "0", groups, effect, proxy.Policy).ForEach(ctx, func(at string) { e.Apply(at) })
 }
 
 func TestApply_Killed(t *testing.T) {
 	server := debian.StartPostgres(t)
 	server.Connect(t, offset.Schema("text")+effects)
-	name := filepath.Join(t.TempDir(), "effects")
-	kills := 0
-	for kill := 30; ; kill++ { // odd and even: within a group, and after one
-		if kill == 50 {
-			kill = 0
-		}
-		if killed.Start(t, name, kill, server.URL(server.Address)).Wait() == nil {
-			break
-		}
-		if kills++; kill == 0 {
-			t.Fatal("the program fails")
-		}
-	}
-	t.Logf("killed %d times", kills)
-	checkEffects(t, server)
+	killed.Again(t, filepath.Join(t.TempDir(), "effects"), 20, func(i int) int { return 30 + i }, server.URL(server.Address)) // odd and even: within a group, and after one
+	lost, repeated := seen(t, server).Count(1, n)
+	killed.Row(t, "Postgres, a feed applied once", "20, within and after groups", n, len(lost), strconv.Itoa(repeated))
 }

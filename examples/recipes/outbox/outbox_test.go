@@ -46,8 +46,9 @@ func sqliteSource(file string) string {
 
 // work is a worker in a process of its own. It tells the referee when a handler begins and ends. A fourth of the
 // attempts fails. The bodies say what a job does: "tx" has its effect in the transaction of Done, "own" has it in a
-// transaction before the job ends, "bad" always fails.
-func work(ctx context.Context, _ *killed.Effects, args []string) error {
+// transaction before the job ends, "bad" always fails. The worker is killed right after the effects of the bodies that its
+// last argument names.
+func work(ctx context.Context, e *killed.Effects, args []string) error {
 	t, err := openTable(args[0], args[1])
 	if err != nil {
 		return err
@@ -61,7 +62,9 @@ func work(ctx context.Context, _ *killed.Effects, args []string) error {
 		if _, err := fmt.Fprintln(referee, j.ID, "begin"); err != nil {
 			return err
 		}
-		err = handle(ctx, t.DB, j)
+		if err = handle(ctx, t.DB, j); err == nil && j.Body == args[3] {
+			e.Apply(nil)
+		}
 		if _, err := fmt.Fprintln(referee, j.ID, "end"); err != nil {
 			return err
 		}
@@ -145,17 +148,17 @@ func TestKilled_SQLite(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short")
 	}
-	testKills(t, "sqlite", sqliteSource(filepath.Join(t.TempDir(), "app.db")))
+	testKills(t, "SQLite, a table of jobs", "sqlite", sqliteSource(filepath.Join(t.TempDir(), "app.db")))
 }
 
 func TestKilled_Postgres(t *testing.T) {
 	server := debian.StartPostgres(t)
-	testKills(t, "pgx", server.URL(server.Address))
+	testKills(t, "Postgres, a table of jobs", "pgx", server.URL(server.Address))
 }
 
-// Two workers at once, of which one is killed 20 times: each job is done or dead, none both, and none runs in two
-// processes at one time.
-func testKills(t *testing.T, driver, source string) {
+// Two workers at once kill themselves in turn, the one right after effects in Done's transaction, the other between an effect
+// and the end of its job: each job is done or dead, none both, and none runs in two processes at one time.
+func testKills(t *testing.T, system, driver, source string) {
 	const n, kills = 1000, 20
 	table, err := openTable(driver, source)
 	if err != nil {
@@ -168,57 +171,43 @@ func testKills(t *testing.T, driver, source string) {
 			t.Fatal(err)
 		}
 	}
-	put := func(from, to int) {
-		tx, err := table.DB.BeginTx(ctx, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer tx.Rollback()
-		for i := from; i < to; i++ {
+	err = inTx(ctx, table.DB, func(tx *sql.Tx) (err error) {
+		for i := range n {
 			body := []string{"tx", "own"}[i%2]
 			if i%25 == 0 {
 				body = "bad"
 			}
-			if err := table.Put(ctx, tx, fmt.Sprint(i), body); err != nil {
-				t.Fatal(err)
-			}
+			err = errors.Join(err, table.Put(ctx, tx, fmt.Sprint(i), body))
 		}
-		if err := tx.Commit(); err != nil {
-			t.Fatal(err)
-		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	referee, address := startReferee(t)
+	start := func(i, kill int) *exec.Cmd {
+		return killed.Start(t, filepath.Join(t.TempDir(), "effects"), kill, driver, source, address, []string{"tx", "own"}[i%2])
+	}
 	var workers [2]*exec.Cmd
-	stop := func(i int) {
-		_ = workers[i].Process.Kill()
-		_ = workers[i].Wait()
-	}
-	for i := range workers {
-		workers[i] = killed.Start(t, filepath.Join(t.TempDir(), "unused"), 0, driver, source, address)
-		defer stop(i)
-	}
-	for k := range kills {
-		put(n/kills*k, n/kills*(k+1))
-		for {
-			var left int
-			if err := table.DB.QueryRowContext(ctx, "SELECT count(*) FROM outbox WHERE NOT dead AND claims = 0").Scan(&left); err != nil {
-				t.Fatal(err)
-			}
-			if left < n/kills/2 { // half of the new ones have begun
-				break
-			}
-			time.Sleep(time.Millisecond)
+	for i := range kills + 2 { // the last two are not killed
+		if i >= 2 {
+			killed.End(t, workers[i%2], true)
 		}
-		stop(k % 2)
-		workers[k%2] = killed.Start(t, filepath.Join(t.TempDir(), "unused"), 0, driver, source, address)
+		kill := 20
+		if i >= kills {
+			kill = 0
+		}
+		workers[i%2] = start(i, kill)
 	}
 	for waiting := 1; waiting > 0; time.Sleep(10 * time.Millisecond) {
 		if err := table.DB.QueryRowContext(ctx, "SELECT count(*) FROM outbox WHERE NOT dead").Scan(&waiting); err != nil {
 			t.Fatal(err)
 		}
 	}
-	stop(0)
-	stop(1)
+	for _, worker := range workers {
+		_ = worker.Process.Kill()
+		_ = worker.Wait()
+	}
 
 	var dead, both, exhausted int
 	var effects, distinct, txTwice int
@@ -235,10 +224,11 @@ func testKills(t *testing.T, driver, source string) {
 		}
 	}
 	lost := n - distinct - dead + both
-	t.Logf("killed %d times, %d jobs, %d done, %d dead, %d lost, %d effects repeated, none of them in Done's transaction", kills, n, distinct, dead, lost, effects-distinct)
-	if lost != 0 || both != 0 || dead != n/25 || exhausted != n/25 || txTwice != 0 || len(referee.twice) > 0 {
-		t.Errorf("lost %d, done and dead %d, dead %d, with the policy's error %d, want %d, repeated in a transaction %d, at one time in two processes %v",
-			lost, both, dead, exhausted, n/25, txTwice, referee.twice)
+	repeated := fmt.Sprintf("%d with `Done`, else %s", txTwice, killed.Range(effects-distinct-txTwice, "10 or more"))
+	killed.Row(t, system, "20, one of two workers", n, lost, repeated)
+	if both != 0 || dead != n/25 || exhausted != n/25 || len(referee.twice) > 0 {
+		t.Errorf("done and dead %d, dead %d, with the policy's error %d, want %d, at one time in two processes %v",
+			both, dead, exhausted, n/25, referee.twice)
 	}
 }
 

@@ -16,9 +16,7 @@ func TestMain(m *testing.M) { killed.Main(m, program) }
 // program stores the position with each event.
 func program(ctx context.Context, e *killed.Effects, args []string) error {
 	var at postgres.Event
-	if err := e.Start(&at); err != nil {
-		return err
-	}
+	e.Start(&at)
 	return killed.Follow(ctx, e, 500, postgres.Events(args[0], at, poll, proxy.Policy), func(v postgres.Event) (int, any) {
 		n, _ := strconv.Atoi(v.Body)
 		return n, v
@@ -31,7 +29,7 @@ func TestEvents_Killed(t *testing.T) {
 	url := server.URL(server.Address)
 	written := make(chan error, 1)
 	go func() { written <- write(t.Context(), url, 1, 500) }()
-	killed.Check(t, 10, 40, 1, 500, false, url)
+	killed.Check(t, "Postgres, LISTEN/NOTIFY", 10, 40, 500, "0", url)
 	if err := <-written; err != nil {
 		t.Error(err)
 	}

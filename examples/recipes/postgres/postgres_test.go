@@ -10,8 +10,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/retrywhen/retrywhen/examples/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/debian"
-	"github.com/retrywhen/retrywhen/examples/recipes/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
 	"github.com/retrywhen/retrywhen/examples/recipes/postgres"
 	"github.com/retrywhen/retrywhen/retry"
@@ -63,7 +63,7 @@ func TestEvents(t *testing.T) {
 		})
 	}
 	fault := network.Each()
-	var account ledger.Ledger
+	account := ledger.Ledger{}
 	outOfOrder := 0
 	last := postgres.Event{}
 	err := postgres.Events(server.URL(network.Address()), last, poll, proxy.Policy).Take(n).ForEach(t.Context(), func(e postgres.Event) {
@@ -77,7 +77,7 @@ func TestEvents(t *testing.T) {
 		}
 		switch seen := account.Enter(number); {
 		case seen == n/2:
-			background.Go(func() { server.Restart(t) })
+			background.Go(func() { server.Kill(t) })
 		case seen%every == 0:
 			fault()
 		}

@@ -53,6 +53,7 @@ func Consume(dial func(context.Context) (*amqp.Connection, error), queue string,
 			return err
 		}
 		slow.Stop()
+		stream.Works(ctx)         // although no message may come for hours
 		for d := range incoming { // until the channel is closed, or the broker cancels the consumer
 			if channel.IsClosed() || !yield(Delivery{d, ctx}) { // what amqp091-go still has comes again
 				break

@@ -74,6 +74,30 @@ func TestConsume_ComesBack(t *testing.T) {
 	}, reconnecttest.AtLeastOnce(), reconnecttest.AnyOrder())
 }
 
+// An outage ends when the client consumes, although the queue is empty.
+func TestConsume_Idle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, serving := &broker{}, sync.WaitGroup{}
+		ctx, stop := context.WithTimeout(t.Context(), time.Hour)
+		defer stop()
+		connections := 0
+		network := func(context.Context, string, string) (net.Conn, error) {
+			if connections++; connections == 1 {
+				return nil, errors.New("connection refused")
+			}
+			client, server := net.Pipe()
+			serving.Go(func() { b.serve(t, server) })
+			return client, nil
+		}
+		p := reconnect.With(retry.OnRecovered(func(context.Context, retry.Recovery) { stop() }))
+		_, err := rabbitmq.Consume(dial(network), "jobs", 2*heartbeat, 1, p, retry.Default, nil).Collect(ctx)
+		if b.cut(); !errors.Is(err, context.Canceled) {
+			t.Errorf("not recovered: %v", err)
+		}
+		serving.Wait()
+	})
+}
+
 // The connection breaks while handlers run and wait for their retries. No handler is called for a message that another
 // consumer may have, only what always fails is rejected, and only what was acknowledged in a silence has a second
 // effect.

@@ -19,7 +19,8 @@ import (
 // Consume returns the IDs of the entries whose effect is done and acknowledged: first of those that an earlier process
 // with the same name has left, then of new ones. The policy each decides about failed effects. The entries that it
 // gives up are stored in the hash key:dead. An attempt fails when the server is silent for twice as long as a read may
-// block, or for db's ReadTimeout when it creates the group. Cancelling may take as long. Each attempt creates the
+// block, or for db's ReadTimeout when it creates the group: block is best some seconds, because the server ends a read up to
+// 0.1 s late. Cancelling may take as long. Each attempt creates the
 // group, at the stream's beginning, and the stream if they are missing: a server may come back without them.
 //
 // db must have ContextTimeoutEnabled, and MaxRetries -1, because a client that repeats a read of new entries skips
@@ -41,6 +42,7 @@ func Consume(db *redis.Client, key, group, name string, block time.Duration, rec
 				if err != nil && err != redis.Nil || len(got) > 0 && slices.ContainsFunc(got[0].Messages, stop) {
 					return err // nil if the consumer has stopped
 				}
+				stream.Works(ctx) // also without an entry
 				args.Streams[1], args.Count = ">", 100
 			}
 		}

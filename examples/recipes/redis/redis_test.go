@@ -15,8 +15,8 @@ import (
 
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/examples/internal/check"
+	"github.com/retrywhen/retrywhen/examples/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/debian"
-	"github.com/retrywhen/retrywhen/examples/recipes/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
 	"github.com/retrywhen/retrywhen/examples/recipes/redis"
 	"github.com/retrywhen/retrywhen/jitter"
@@ -82,7 +82,7 @@ func TestConsume(t *testing.T) {
 	network := proxy.Start(t, address)
 	fault := network.Each()
 	var mu sync.Mutex
-	var effects ledger.Ledger
+	effects := ledger.Ledger{}
 	calls := map[int]int{}
 	f := func(_ context.Context, e client.XMessage) error {
 		mu.Lock()
@@ -161,6 +161,26 @@ func TestConsume_AProcessDies(t *testing.T) {
 	}
 	if twice > int(pending.Count) {
 		t.Errorf("%d entries twice, but only %d were in flight", twice, pending.Count)
+	}
+}
+
+// An outage ends with a read, although the stream is empty.
+func TestConsume_Idle(t *testing.T) {
+	address, dials := serve(t, 0), 0
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	o := options(address)
+	o.Dialer = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if dials++; dials == 1 {
+			return nil, errors.New("connection refused")
+		}
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}
+	db := client.NewClient(o)
+	defer db.Close()
+	p := proxy.Policy.With(retry.OnRecovered(func(context.Context, retry.Recovery) { stop() }))
+	if _, err := redis.Consume(db, "jobs", "workers", "a", 100*time.Millisecond, p, p, nil).Collect(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("not recovered: %v", err)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -42,11 +41,7 @@ func follow(url string, start pglogrepl.LSN) stream.Stream[marked] {
 // event that its second argument names.
 func program(ctx context.Context, e *killed.Effects, args []string) error {
 	var start pglogrepl.LSN
-	if at := e.Position(); at != "" {
-		if err := start.Scan(at); err != nil {
-			return err
-		}
-	}
+	e.Start(&start)
 	var group []int
 	at := start
 	return follow(args[0], start).TakeWhile(func(m marked) bool {
@@ -63,15 +58,7 @@ func program(ctx context.Context, e *killed.Effects, args []string) error {
 			return true
 		}
 		at = m.At
-		err := error(nil)
-		if len(group) > 0 {
-			err = e.ApplyAll(group, at.String())
-		} else {
-			err = e.Bookmark(at.String())
-		}
-		if err != nil {
-			panic(err)
-		}
+		e.Apply(at, group...)
 		last := slices.Contains(group, 9999)
 		group = nil
 		return !last
@@ -108,48 +95,25 @@ func TestFollow_Killed(t *testing.T) {
 	go func() {
 		written <- errors.Join(write(t.Context(), url, 101, 2000), write(t.Context(), url, 9999, 9999))
 	}()
-	effects := func() *killed.Effects {
-		e, err := killed.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer e.Close()
-		return e
-	}
-	var program *exec.Cmd
-	kills, servers := 0, 0
-	for {
-		each := 20 + kills
-		if kills == 20 {
-			each = 0
-		}
-		program = killed.Start(t, name, each, url)
-		if kills%7 == 3 {
+	servers := 0
+	for i := range 20 {
+		program := killed.Start(t, name, 10+i, url)
+		if i%7 == 3 {
 			server.Kill(t)
 			servers++
 		}
-		watchdog := time.AfterFunc(time.Minute, func() { _ = program.Process.Kill() })
-		err := program.Wait()
-		if !watchdog.Stop() || each == 0 && err != nil {
-			t.Fatal(err)
-		}
-		if err == nil {
-			break
-		}
-		kills++
+		killed.End(t, program, true)
 	}
+	killed.End(t, killed.Start(t, name, 0, url), false)
 	if err := <-written; err != nil {
 		t.Fatal(err)
 	}
-	counts, lost, repeated := effects().Counts(), 0, 0
-	for n := 1; n <= 2000; n++ {
-		lost += max(0, 1-counts[n])
-		repeated += max(0, counts[n]-1)
+	counts := killed.Seen(t, name)
+	lost, repeated := counts.Count(1, 2000)
+	if counts[0] != 1 || len(counts)+len(lost) != 2002 {
+		t.Errorf("%d snapshots, want 1; %d different events", counts[0], len(counts))
 	}
-	t.Logf("program killed %d times, server %d times, 2000 events, %d lost, %d repeated, %d snapshots", kills, servers, lost, repeated, counts[0])
-	if kills < 5 || servers == 0 || lost+repeated > 0 || counts[0] != 1 || counts[9999] != 1 {
-		t.Errorf("want nothing lost or repeated, and one snapshot")
-	}
+	killed.Row(t, "Postgres, logical replication", fmt.Sprintf("20, and the server %d times", servers), 2000, len(lost), strconv.Itoa(repeated))
 
 	conn := server.Connect(t, "")
 	for i := range 40 { // 16 MB each
@@ -161,10 +125,8 @@ func TestFollow_Killed(t *testing.T) {
 	if err := conn.QueryRow(t.Context(), "SELECT wal_status FROM pg_replication_slots").Scan(&status); err != nil || status != "lost" {
 		t.Fatalf("the slot is %s, %v", status, err)
 	}
-	if err := killed.Start(t, name, 0, url).Wait(); err != nil {
-		t.Fatal(err)
-	}
-	if counts := effects().Counts(); counts[0] != 2 || counts[2000] != 2 {
+	killed.End(t, killed.Start(t, name, 0, url), false)
+	if counts := killed.Seen(t, name); counts[0] != 2 || counts[2000] != 2 {
 		t.Errorf("after the slot was lost: %d snapshots", counts[0])
 	}
 }

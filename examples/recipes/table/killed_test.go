@@ -16,9 +16,7 @@ func TestMain(m *testing.M) { killed.Main(m, program) }
 // program stores the position with each row.
 func program(ctx context.Context, e *killed.Effects, args []string) error {
 	var at table.Position
-	if err := e.Start(&at); err != nil {
-		return err
-	}
+	e.Start(&at)
 	rows := table.Rows(args[0], at, 5*time.Millisecond, 100*time.Millisecond, 2*time.Second, proxy.Policy)
 	return killed.Follow(ctx, e, 500, rows, func(r table.Row) (int, any) { return int(r.ID), r.Position })
 }
@@ -26,5 +24,5 @@ func program(ctx context.Context, e *killed.Effects, args []string) error {
 func TestRows_Killed(t *testing.T) {
 	server := debian.StartPostgres(t)
 	server.Connect(t, table.Schema+"; INSERT INTO rows (id, body) SELECT id, 'x' FROM generate_series(1, 500) id")
-	killed.Check(t, 10, 40, 1, 500, false, server.URL(server.Address)) // all have one time
+	killed.Check(t, "Postgres, a table", 10, 40, 500, "0", server.URL(server.Address)) // all have one time
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/retrywhen/retrywhen/examples/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/debian"
-	"github.com/retrywhen/retrywhen/examples/recipes/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
 	"github.com/retrywhen/retrywhen/examples/recipes/table"
 	"github.com/retrywhen/retrywhen/retry"
@@ -61,7 +61,7 @@ func TestRows(t *testing.T) {
 	defer breaking.Wait()
 	failures, starts := 0, 0
 	policy := proxy.Policy.With(retry.OnRetry(func(context.Context, retry.Event) { failures++ }))
-	var rows ledger.Ledger
+	rows := ledger.Ledger{}
 	stored := table.Position{}
 	for have := 0; stored.ID != n; starts++ {
 		until := have + 1490

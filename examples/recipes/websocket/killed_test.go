@@ -16,14 +16,12 @@ func TestMain(m *testing.M) { killed.Main(m, program) }
 // program stores the id of each event.
 func program(ctx context.Context, e *killed.Effects, args []string) error {
 	at := 0
-	if err := e.Start(&at); err != nil {
-		return err
-	}
+	e.Start(&at)
 	return killed.Follow(ctx, e, 1000, websocket.Events(args[0], at, silence, proxy.Policy), func(v websocket.Event) (int, any) { return v.ID, v.ID })
 }
 
 func TestEvents_Killed(t *testing.T) {
 	var connections atomic.Int64
 	server := feed(t, &connections, func(int64) int { return 0 })
-	killed.Check(t, 10, 75, 1, 1000, false, "ws"+strings.TrimPrefix(server.URL, "http"))
+	killed.Check(t, "WebSocket", 10, 75, 1000, "0", "ws"+strings.TrimPrefix(server.URL, "http"))
 }

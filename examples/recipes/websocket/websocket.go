@@ -39,7 +39,7 @@ func Events(url string, start int, silence time.Duration, policy stream.RetryHan
 			}
 			return failure(err, nil)
 		}
-		return connection.Timeout(silence).Filter(func(e Event) bool { return e.ID != 0 })
+		return connection.Timeout(silence).DropHeartbeats(func(e Event) bool { return e.ID == 0 })
 	}, func(_ int, e Event) int { return e.ID }, policy)
 }
 

@@ -2,6 +2,7 @@ package websocket_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -12,9 +13,10 @@ import (
 	socket "github.com/coder/websocket"
 	"github.com/coder/websocket/wsjson"
 
-	"github.com/retrywhen/retrywhen/examples/recipes/internal/ledger"
+	"github.com/retrywhen/retrywhen/examples/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
 	"github.com/retrywhen/retrywhen/examples/recipes/websocket"
+	"github.com/retrywhen/retrywhen/retry"
 )
 
 const silence = 200 * time.Millisecond
@@ -82,7 +84,7 @@ func TestEvents(t *testing.T) {
 	})
 	network := proxy.Start(t, server.Listener.Addr().String())
 	fault := network.Each()
-	var account ledger.Ledger
+	account := ledger.Ledger{}
 	err := websocket.Events("ws://"+network.Address(), 0, silence, proxy.Policy).Take(n).ForEach(t.Context(), func(e websocket.Event) {
 		if account.Enter(e.ID)%every == 0 {
 			fault()
@@ -94,6 +96,31 @@ func TestEvents(t *testing.T) {
 	account.Check(t, 1, n)
 	if connections.Load() < n/every {
 		t.Errorf("%d connections", connections.Load())
+	}
+}
+
+// A heartbeat ends an outage.
+func TestEvents_Idle(t *testing.T) {
+	var connections atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if connections.Add(1) == 1 {
+			http.Error(w, "restarting", http.StatusServiceUnavailable)
+			return
+		}
+		if conn, _, err := accept(r.Context(), w, r); err == nil {
+			defer conn.CloseNow()
+			ctx := conn.CloseRead(r.Context())
+			_ = wsjson.Write(ctx, conn, websocket.Event{})
+			<-ctx.Done()
+		}
+	}))
+	defer server.Close()
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	p := proxy.Policy.With(retry.OnRecovered(func(context.Context, retry.Recovery) { stop() }))
+	url := "ws" + strings.TrimPrefix(server.URL, "http")
+	if _, err := websocket.Events(url, 0, time.Hour, p).Collect(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("not recovered: %v", err)
 	}
 }
 

@@ -2,7 +2,6 @@ package console
 
 import (
 	"math"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -140,40 +139,6 @@ func Columns(gap int, blocks ...[]string) []string {
 				lines[n] = Pad(lines[n], width) + l
 			}
 		}
-	}
-	return lines
-}
-
-// Lines returns a chart with a line of letters for each series, a for the first, over a row of evenly spaced points.
-// The y axis begins at 0 and has labels. Where lines meet, the last one is shown.
-func Lines(series [][]float64, label func(float64) string, width, height int) []string {
-	most := 0.0
-	for _, s := range series {
-		most = max(most, slices.Max(append(s, 0)))
-	}
-	grid := make([][]rune, height)
-	for i := range grid {
-		grid[i] = []rune(strings.Repeat(" ", width))
-	}
-	row := func(y float64) int {
-		return height - 1 - int(math.Round(y/max(most, math.SmallestNonzeroFloat64)*float64(height-1)))
-	}
-	for i, s := range series {
-		for x := range width {
-			at := float64(x) / float64(max(width-1, 1)) * float64(len(s)-1)
-			from := int(at)
-			to := min(from+1, len(s)-1)
-			grid[row(s[from]+(at-float64(from))*(s[to]-s[from]))][x] = rune('a' + i%26)
-		}
-	}
-	labels := make([]string, height)
-	for i := range labels {
-		labels[i] = label(most * float64(height-1-i) / float64(height-1))
-	}
-	margin := Width(labels)
-	lines := make([]string, height)
-	for i := range lines {
-		lines[i] = strings.TrimRight(strings.Repeat(" ", margin-utf8.RuneCountInString(labels[i]))+labels[i]+" ┤"+string(grid[i]), " ")
 	}
 	return lines
 }

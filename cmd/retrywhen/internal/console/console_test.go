@@ -1,8 +1,6 @@
 package console
 
 import (
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -121,17 +119,4 @@ func TestPad(t *testing.T) {
 func TestWrap(t *testing.T) {
 	lines(t, Wrap(7, "abc", "def", "ghi", "longer than that", "x"), "abc def", "ghi", "longer than that", "x")
 	lines(t, Wrap(7))
-}
-
-func TestLines(t *testing.T) {
-	lines(t, Lines([][]float64{{0, 4, 4}, {4, 4, 0}}, func(x float64) string { return strconv.Itoa(int(x)) }, 9, 5),
-		"4 ┤bbbbbaaaa",
-		"3 ┤   a b",
-		"2 ┤  a   b",
-		"1 ┤ a     b",
-		"0 ┤a       b")
-	lines(t, Lines([][]float64{{0, 10}}, func(x float64) string { return strconv.Itoa(int(x)) }, 3, 4), "10 ┤  a", " 6 ┤ a", " 3 ┤", " 0 ┤a")
-	if got := Lines([][]float64{{5}, {0}}, func(x float64) string { return "10"[:1+int(x)/5] }, 3, 2); !slices.Equal(got, []string{"10 ┤aaa", " 1 ┤bbb"}) {
-		t.Errorf("of one point each: %q", got)
-	}
 }

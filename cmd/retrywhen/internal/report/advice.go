@@ -75,12 +75,11 @@ func (x *Choices) advise(ctx context.Context) ([]advice, error) {
 	job := Strategy{Name: "job", Policy: s.Policy, Placement: s.Placement}
 	request := Strategy{Name: "request", Placement: s.Placement}
 	o, processes := x.overload(choosing)
+	o.Progress = x.of.Progress
 	most := -1
 	for _, b := range bounds {
 		p := s.Policy.With(retry.Limit(b.limit), retry.AttemptTimeout(x.of.Timeout), retry.WithBudget(retry.NewBudget(b.tokens, 1, 0.1)))
-		r, err := sim.Boundary{
-			Overload: o.Overload, Callers: []sim.Callers{{Layers: Strategy{Policy: p, Processes: processes}.layers(0)}}, Loads: []float64{o.Load}, Runs: o.Runs, Progress: x.of.Progress.of("budgets"),
-		}.Run(ctx)
+		r, err := o.runs(Strategy{Policy: p, Processes: processes}, "budgets").Run(ctx)
 		if err != nil {
 			return nil, err
 		}

@@ -43,7 +43,7 @@ func (b Boundary) Run(ctx context.Context) (*BoundaryResult, error) {
 	if r == nil {
 		return nil, err
 	}
-	return &BoundaryResult{r, b.Loads, b, compared{strategies: b.Strategies}}, err
+	return &BoundaryResult{r, b.Loads, b, compareTimed(b.Strategies, b.Timeout)}, err
 }
 
 // JSON returns the result.

@@ -179,7 +179,7 @@ func (x *Choices) whom(i int) string {
 	case i == x.Result.Recommended:
 		return "recommended: it meets the targets, and serves all clients soonest, or nearly so with fewer refusals"
 	case !c.Unbeaten || len(better) == 0:
-		return "for nobody: another policy is as good in everything"
+		return "dominated: another policy is at least as good everywhere"
 	case len(worse) > 0:
 		return "for those who want " + list(better) + " and accept " + list(worse)
 	}

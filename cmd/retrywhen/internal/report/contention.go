@@ -17,8 +17,6 @@ type Contention struct {
 	Network    sim.Network
 	Seed       uint64
 	Horizon    time.Duration // of each run; 0 is ContentionHorizon
-	Own        bool          // each strategy has its own time axis
-	Each       bool          // the JSON has the time of each call
 	Progress   Progress
 }
 
@@ -42,9 +40,8 @@ type ContentionStrategyResult struct {
 	Name   string
 	Policy Strategy
 	Points []sim.SweepPoint
-	Calls  []time.Duration // when the write calls come in one run with the most clients, in order; nil if not computed
-	Note   string          // the text of Err
-	Err    error           // a *sim.StoppedError if points are missing
+	Note   string // the text of Err
+	Err    error  // a *sim.StoppedError if points are missing
 }
 
 // Run computes the contention. It returns a *sim.FieldError and no result for an invalid Contention, and a
@@ -62,53 +59,23 @@ func (c Contention) Run(ctx context.Context) (*ContentionResult, error) {
 		if _, ok := errors.AsType[*sim.StoppedError](err); err != nil && !ok {
 			return nil, err
 		}
-		r.Strategies = append(r.Strategies, ContentionStrategyResult{Name: s.Title(), Policy: s, Points: points, Err: err})
+		r.Strategies = append(r.Strategies, ContentionStrategyResult{Name: s.Title(), Policy: s, Points: points, Note: r.note(err), Err: err})
 		if err != nil && ctx.Err() != nil {
 			return r, err
 		}
 	}
-	for i := range r.Strategies {
-		x := &r.Strategies[i]
-		run, err := sim.OCC{
-			Policy: x.Policy.Policy, Placement: x.Policy.Placement, Processes: x.Policy.Processes, Clients: c.Clients, Network: c.Network, Seed: c.Seed, Horizon: c.Horizon,
-		}.Run(ctx)
-		if run == nil || err != nil && ctx.Err() != nil {
-			return r, err
-		}
-		if x.Err == nil {
-			x.Err = err
-		}
-		if err == nil {
-			x.Calls = run.Times
-		}
-		x.Note = r.note(x.Err)
-	}
 	return r, nil
 }
 
-// JSON returns the result, without the time of each call unless Each is set.
+// JSON returns the result.
 func (r *ContentionResult) JSON() any {
-	type calls struct {
-		Strategy string          `json:"strategy"`
-		Clients  int             `json:"clients"`
-		Times    []time.Duration `json:"times,omitempty"`
-	}
 	out := struct {
 		Runs    int              `json:"runs"`
 		Clients []int            `json:"clients"`
 		Points  []sim.SweepPoint `json:"points"`
-		Calls   []calls          `json:"calls"`
-	}{r.Runs, r.Clients, []sim.SweepPoint{}, []calls{}}
+	}{r.Runs, r.Clients, []sim.SweepPoint{}}
 	for _, x := range r.Strategies {
 		out.Points = append(out.Points, x.Points...)
-		if x.Calls == nil {
-			continue
-		}
-		c := calls{x.Name, r.of.Clients, nil}
-		if r.of.Each {
-			c.Times = x.Calls
-		}
-		out.Calls = append(out.Calls, c)
 	}
 	return out
 }

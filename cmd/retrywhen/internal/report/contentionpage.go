@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
@@ -20,8 +19,6 @@ type contentionPage struct {
 	TimeTicks  []axis.Tick              `json:"timeTicks"` // of a logarithmic axis
 	Sentence   string                   `json:"sentence"`  // about the calls
 	Time       string                   `json:"timeSentence"`
-	Over       string                   `json:"overSentence"` // about the calls over time
-	Highest    float64                  `json:"highest"`      // rate of the calls of all strategies
 }
 
 // contentionPageStrategy is a line in each of these charts.
@@ -30,12 +27,6 @@ type contentionPageStrategy struct {
 	Note    string            `json:"note,omitempty"`
 	Formula string            `json:"formula"`
 	Points  []contentionPoint `json:"points"`
-
-	// The write calls per second, in each Bin of one run with the most clients.
-	Axis  Axis      `json:"axis"`
-	Bin   Seconds   `json:"bin"`
-	Calls []float64 `json:"calls"`
-	Total int64     `json:"total"`
 }
 
 // contentionPoint holds the mean over the runs, and their minimum and maximum.
@@ -72,7 +63,6 @@ func (r *ContentionResult) Page() any {
 	c.CallTicks = axis.Numbers(calls, 5)
 	c.TimeTicks = axis.LogTimes(least, most)
 	c.sentences(r)
-	c.over(r)
 	return c
 }
 
@@ -105,33 +95,3 @@ func (c *contentionPage) sentences(r *ContentionResult) {
 }
 
 func callCount(x float64) string { return count(int(math.Round(x)), "call", "calls") }
-
-// over sets the calls of one run over time: figures 5 and 7 of "Exponential Backoff And Jitter".
-func (c *contentionPage) over(r *ContentionResult) {
-	c.Highest = r.highest()
-	for i := range r.Strategies {
-		times, x := r.Strategies[i].Calls, &c.Strategies[i]
-		if x.Total = int64(len(times)); x.Total > 0 {
-			end, bin := r.end(i), r.bin(i)
-			x.Axis, x.Bin, x.Calls = newAxis(end), Seconds(bin), rates(bins(times, bin), bin)
-		}
-	}
-	peak := func(x *ContentionStrategyResult) int64 { return slices.Max(bins(x.Calls, callsWindow)) }
-	quiet, loud := extremes(r.Strategies, func(x *ContentionStrategyResult) (float64, bool) {
-		if len(x.Calls) == 0 {
-			return 0, false
-		}
-		return float64(peak(x)), true
-	})
-	switch {
-	case loud == nil:
-	case loud == quiet:
-		c.Over = fmt.Sprintf("The busiest %s of one run has %s.", axis.Time(callsWindow), count(int(peak(loud)), "call", "calls"))
-	default:
-		c.Over = fmt.Sprintf("The busiest %s of one run has %s under %s, and %s under %s.",
-			axis.Time(callsWindow), count(int(peak(loud)), "call", "calls"), quoted(loud.Name), grouped(peak(quiet)), quoted(quiet.Name))
-	}
-}
-
-// callsWindow is the window of the busiest moment.
-const callsWindow = 100 * time.Millisecond

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
@@ -16,15 +15,10 @@ import (
 func calls(p sim.SweepPoint) float64     { return p.Calls.Mean }
 func totalTime(p sim.SweepPoint) float64 { return p.End.Mean.Seconds() }
 
-// Text returns the figures as tables, and charts.
+// Text returns the figures as tables.
 func (o *ContentionResult) Text(width int) []string {
 	width = min(width, maxWidth)
-	points, complete := 0, true
-	for _, x := range o.Strategies {
-		points += len(x.Points)
-		complete = complete && len(x.Points) == len(o.Clients)
-	}
-	if points == 0 {
+	if !slices.ContainsFunc(o.Strategies, func(x ContentionStrategyResult) bool { return len(x.Points) > 0 }) {
 		return []string{"no points: the run stopped before one was computed"}
 	}
 	lines := []string{"Write calls, mean / p99 of " + count(o.Runs, "run", "runs")}
@@ -33,27 +27,6 @@ func (o *ContentionResult) Text(width int) []string {
 	})...)
 	lines = append(lines, "", "Time until all have written, mean / p99")
 	lines = append(lines, o.table(width, func(p sim.SweepPoint) string { return axis.Time(p.End.Mean) + " / " + axis.Time(p.End.P99) })...)
-	if complete && len(o.Clients) > 1 {
-		lines = append(lines, "", "Write calls against clients")
-		lines = append(lines, o.lines(width, calls, axis.Number)...)
-		lines = append(lines, "", "Time against clients")
-		lines = append(lines, o.lines(width, totalTime, func(x float64) string { return axis.Time(time.Duration(x * float64(time.Second))) })...)
-	}
-	if most := o.of.Clients; most > 1 {
-		for i := range o.Strategies {
-			x := &o.Strategies[i]
-			if len(x.Calls) == 0 {
-				continue
-			}
-			columns := chartWidth(width)
-			bin := x.end()/time.Duration(columns) + 1
-			counts := bins(x.Calls, bin)
-			peak := slices.Max(counts)
-			lines = append(lines, "", console.Shorten(fmt.Sprintf("%s: write calls over time, %d clients", x.Name, most), width))
-			lines = append(lines, indent(console.Bars(counts, peak, 2), perSecond(peak, bin))...)
-			lines = append(lines, indent([]string{console.Span{Most: x.end(), Width: columns}.Labels()}, "")...)
-		}
-	}
 	return lines
 }
 
@@ -76,54 +49,6 @@ func (o *ContentionResult) table(width int, cell func(sim.SweepPoint) string) []
 	return console.Fit(width, header, rows, 0)
 }
 
-// lines returns a chart with a line of letters for each strategy.
-func (o *ContentionResult) lines(width int, value func(sim.SweepPoint) float64, label func(float64) string) []string {
-	const height = 10
-	var legend []string
-	all := make([][]float64, len(o.Strategies))
-	for i, x := range o.Strategies {
-		for _, p := range x.Points {
-			all[i] = append(all[i], value(p))
-		}
-		legend = append(legend, fmt.Sprintf("  %c %s", 'a'+i, x.Name))
-	}
-	first, last := strconv.Itoa(o.Clients[0]), strconv.Itoa(o.Clients[len(o.Clients)-1])
-	lines := console.Lines(all, label, chartWidth(width), height)
-	columns := console.Width(lines)
-	from := strings.IndexRune(lines[0], '┤')
-	under := fmt.Sprintf("%*s%*s", len([]rune(lines[0][:from]))+1+len(first), first, max(columns-len([]rune(lines[0][:from]))-1-len(first), 0), last)
-	return append(append(lines, under), console.Wrap(width, legend...)...)
-}
-
-// end returns when the last call of the run over time came.
-func (c *ContentionStrategyResult) end() time.Duration {
-	if len(c.Calls) == 0 {
-		return 0
-	}
-	return c.Calls[len(c.Calls)-1]
-}
-
-// end returns the end of the time axis of strategy i.
-func (o *ContentionResult) end(i int) time.Duration {
-	if o.of.Own {
-		return o.Strategies[i].end()
-	}
-	var end time.Duration
-	for j := range o.Strategies {
-		end = max(end, o.Strategies[j].end())
-	}
-	return end
-}
-
-// bins counts sorted times, of which there is at least one, in bins.
-func bins(times []time.Duration, bin time.Duration) []int64 {
-	counts := make([]int64, times[len(times)-1]/bin+1)
-	for _, at := range times {
-		counts[at/bin]++
-	}
-	return counts
-}
-
 // message returns the time of a message as a text.
 func (n *Contention) message() string {
 	if n.Network.SD == 0 {
@@ -132,7 +57,7 @@ func (n *Contention) message() string {
 	return fmt.Sprintf("|normal(%s, %s)|", axis.Time(n.Network.Mean), axis.Time(n.Network.SD))
 }
 
-// Figure returns the calls and the time against the clients, and the calls over time.
+// Figure returns the calls and the time against the clients.
 func (o *ContentionResult) Figure() picture.Figure {
 	f := picture.Figure{Columns: 2, Note: fmt.Sprintf("Means of %s. A message takes %s.", count(o.Runs, "run", "runs"), o.of.message())}
 	var mostCalls, mostTime float64
@@ -161,39 +86,5 @@ func (o *ContentionResult) Figure() picture.Figure {
 		}
 	}
 	f.Panels = []picture.Panel{left, right}
-	highest := o.highest()
-	for i := range o.Strategies {
-		x := &o.Strategies[i]
-		if len(x.Calls) == 0 {
-			continue
-		}
-		end, bin := o.end(i), o.bin(i)
-		f.Panels = append(f.Panels, picture.Panel{
-			Title: fmt.Sprintf("%s: write calls per second, %d clients", console.Shorten(x.Name, 40), o.of.Clients), Height: 80,
-			X:     picture.Axis{Most: end.Seconds() * 1.01, Ticks: axis.Times(end, 6)},
-			Y:     picture.Axis{Most: highest, Ticks: axis.Rates(highest, 3)},
-			Marks: []picture.Mark{picture.Bars{Bars: bars(bins(x.Calls, bin), bin, end+end/100, highest), Color: picture.Series(i)}},
-		})
-	}
 	return f
-}
-
-// bin returns the width of the bars of the chart of the calls of strategy i over time.
-func (o *ContentionResult) bin(i int) time.Duration {
-	ends := make([]time.Duration, len(o.Strategies))
-	for i := range ends {
-		ends[i] = o.end(i)
-	}
-	return barBin(ends[i], ends)
-}
-
-// highest returns the highest rate of these charts.
-func (o *ContentionResult) highest() float64 {
-	most := 0.0
-	for i, x := range o.Strategies {
-		if bin := o.bin(i); len(x.Calls) > 0 {
-			most = max(most, rate(slices.Max(bins(x.Calls, bin)), bin))
-		}
-	}
-	return most
 }

@@ -24,7 +24,6 @@ var narrow = map[string]bool{"herd": true, "boundary": true, "show": true}
 func goldenCases(t *testing.T) map[string]func(context.Context) (Result, error) {
 	t.Helper()
 	full, tiled := "a: exponential base=1s factor=2 jitter=full", "b: linear d=3s tiled"
-	own := false
 	o := DefaultOverload()
 	o.Strategies, o.Load, o.Service.Mean = strategies(t, "three: constant d=1s limit=3", "budget: constant d=1s limit=3 budget=1,1,0.1", "none: constant d=1s limit=0"), 8, 100*time.Millisecond
 	o.Trigger.Ramp, o.Runs, o.Horizon, o.Failures = 2*time.Second, 2, 50*time.Second, 0.02
@@ -36,7 +35,7 @@ func goldenCases(t *testing.T) map[string]func(context.Context) (Result, error) 
 			return Show{Strategies: strategies(t, full, "c: decorrelated base=1s limit=3", "d: linear d=4s stopat=10s"), Retries: 4}.Run(), nil
 		},
 		"herd": func(ctx context.Context) (Result, error) {
-			return Herd{Strategies: strategies(t, full, tiled, "never: linear d=1s limit=0"), Jobs: 7, Retries: 3, Runs: 3, Own: &own}.Run(ctx)
+			return Herd{Strategies: strategies(t, full, tiled, "never: linear d=1s limit=0"), Jobs: 7, Retries: 3, Runs: 3}.Run(ctx)
 		},
 		"outage": func(ctx context.Context) (Result, error) {
 			return Outage{Strategies: strategies(t, full, tiled, "gone: constant d=1s limit=1", "stuck: constant d=0s", "never: linear d=1s limit=0"),

@@ -18,15 +18,23 @@ var ErrNoRetry = errors.New("limit=0 allows no retry")
 type Herd struct {
 	Strategies []Strategy
 	Jobs       int
-	Retries    int           // of each job, or its policy's limit if that is less
-	Runs       int           // the figures are means of this many runs; 0 chooses by the size
-	PeakWindow time.Duration // 0 chooses a window that fits
-	DeadWindow time.Duration // 0 chooses a window that fits
+	Retries    int // of each job, or its policy's limit if that is less
+	Runs       int // the figures are means of this many runs; 0 chooses by the size
 	Seed       uint64
 	Horizon    time.Duration // of the retries, not of the figures; 0 is none
-	Own        *bool         // each strategy has its own time axis; nil: if one lasts three times as long as another
-	Each       bool          // the JSON has the time of each retry
 	Progress   Progress
+}
+
+// DefaultHerd returns the default of the command: the comparison of "Visualization of backoff functions", with an answer
+// to its open question.
+func DefaultHerd() Herd {
+	return Herd{Jobs: 100, Retries: 5, Strategies: MustParse(
+		"constant: constant d=5m",
+		"exponential: exponential base=1m factor=2 plus=3m",
+		"sidekiq: sidekiq",
+		"buckets: buckets unit=1s exponent=3",
+		"tiled: linear d=52.32s tiled",
+	)}
 }
 
 // HerdResult is the result of a Herd.
@@ -88,18 +96,9 @@ func (h Herd) Run(ctx context.Context) (*HerdResult, error) {
 	return r, nil
 }
 
-// Windows returns the windows of the figures: PeakWindow and DeadWindow, or chosen ones if they are 0.
-func (h Herd) Windows(ctx context.Context) (peak, dead time.Duration, err error) {
-	r, err := h.retries(ctx)
-	if err != nil {
-		return 0, 0, err
-	}
-	return r.PeakWindow, r.DeadWindow, nil
-}
-
 // retries computes one run of each strategy and chooses the windows.
 func (h Herd) retries(ctx context.Context) (*HerdResult, error) {
-	r := &HerdResult{compared: compared{strategies: h.Strategies}, of: h, Jobs: h.Jobs, Runs: h.Runs, PeakWindow: h.PeakWindow, DeadWindow: h.DeadWindow, Strategies: []HerdStrategyResult{}}
+	r := &HerdResult{compared: compared{strategies: h.Strategies}, of: h, Jobs: h.Jobs, Runs: h.Runs, Strategies: []HerdStrategyResult{}}
 	var shortest time.Duration // windows are shorter than this herd
 	for _, s := range h.Strategies {
 		x := HerdStrategyResult{Name: s.Title(), Policy: s}
@@ -131,17 +130,9 @@ func (h Herd) retries(ctx context.Context) (*HerdResult, error) {
 			shortest = herd.End
 		}
 	}
-	if h.Own != nil {
-		r.Own = *h.Own
-	} else {
-		r.Own = r.End() > mostEnds*max(shortest, 1)
-	}
-	if r.PeakWindow == 0 {
-		r.PeakWindow = max(axis.Step(shortest, 600), 1)
-	}
-	if r.DeadWindow == 0 {
-		r.DeadWindow = max(axis.Step(shortest, h.Jobs*h.Retries/3), 1) // at random times about one in twenty windows is empty
-	}
+	r.Own = r.End() > mostEnds*max(shortest, 1)
+	r.PeakWindow = max(axis.Step(shortest, 600), 1)
+	r.DeadWindow = max(axis.Step(shortest, h.Jobs*h.Retries/3), 1) // at random times about one in twenty windows is empty
 	return r, nil
 }
 
@@ -187,11 +178,8 @@ func (r *HerdResult) end(x *HerdStrategyResult) time.Duration {
 	return r.End()
 }
 
-// JSON returns the result, without the time of each retry unless Each is set.
+// JSON returns the result, without the time of each retry.
 func (r *HerdResult) JSON() any {
-	if r.of.Each {
-		return r
-	}
 	short := *r
 	short.Strategies = slices.Clone(r.Strategies)
 	for i, x := range r.Strategies {

@@ -12,16 +12,15 @@ import (
 
 func TestHerdWindows(t *testing.T) {
 	h := Herd{Strategies: strategies(t, "short: constant d=1s", "long: constant d=1h", "none: constant d=0s"), Jobs: 10, Retries: 3}
-	peak, dead, err := h.Windows(t.Context())
-	if err != nil || peak != 5*time.Millisecond || dead != 500*time.Millisecond {
-		t.Errorf("windows of %v and %v, %v: want those that fit the shortest of the herds, which lasts 3s", peak, dead, err)
+	if r, err := h.Run(t.Context()); err != nil || r.PeakWindow != 5*time.Millisecond || r.DeadWindow != 500*time.Millisecond {
+		t.Errorf("%+v, %v: want windows that fit the shortest of the herds, which lasts 3s", r, err)
 	}
-	h.PeakWindow, h.DeadWindow = time.Minute, time.Hour
-	if peak, dead, err = h.Windows(t.Context()); err != nil || peak != time.Minute || dead != time.Hour {
-		t.Errorf("windows of %v and %v, %v: want those that were given", peak, dead, err)
+	h.Strategies = strategies(t, "constant d=2562047h")
+	if r, err := h.Run(t.Context()); err != nil || r.DeadWindow <= 0 {
+		t.Errorf("%+v, %v: want windows that fit centuries", r, err)
 	}
-	if peak, dead, err = h.Windows(ended(t)); !errors.Is(err, context.Canceled) || peak != 0 || dead != 0 {
-		t.Errorf("windows of %v and %v, %v: want the end of the context", peak, dead, err)
+	if r, err := h.Run(ended(t)); !errors.Is(err, context.Canceled) {
+		t.Errorf("%+v, %v: want the end of the context", r, err)
 	}
 }
 

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
@@ -55,7 +54,7 @@ func (r *HerdResult) Page() any {
 		x := &r.Strategies[i]
 		out := herdPageStrategy{Title: x.Name, Formula: InWords(x.Policy), Note: x.Note}
 		if x.Figures != nil {
-			out.figures(x.Figures, h)
+			out.Figures = r.figures(x.Figures)
 		}
 		if x.Herd != nil {
 			longest = max(longest, out.draw(r, x, min(lines, x.Herd.Jobs)))
@@ -138,14 +137,17 @@ func (x *herdPageStrategy) draw(of *HerdResult, s *HerdStrategyResult, lines int
 	return longest
 }
 
-func (x *herdPageStrategy) figures(f *sim.Figures, h *herdPage) {
-	x.Figures = []Term{
-		{"total wait", axis.Time(f.Total), f.Total.Seconds(), "the time until a job's last retry, on average"},
-		{"peak / mean", PeakText(f), f.PeakOverMean, "the most retries within " + h.Peak + ", over the mean"},
-		{"dead time", DeadText(f), f.DeadShare, "the share of windows of " + h.Dead + " without a retry"},
-		{"mean CV", strconv.FormatFloat(f.MeanCV, 'f', 2, 64), f.MeanCV, "how much a wait varies from job to job: its standard deviation over its mean, on average over all waits"},
-		{"CV of the total", strconv.FormatFloat(f.TotalCV, 'f', 2, 64), f.TotalCV, "how much the total wait varies from job to job"},
-		{"peak", axis.Number(f.Peak), f.Peak, "the most retries within " + h.Peak},
-		{"longest first wait", axis.Time(f.FirstMost), f.FirstMost.Seconds(), "the longest first wait of all jobs"},
+// figures returns the figures of the comparison.
+func (r *HerdResult) figures(f *sim.Figures) []Term {
+	cv := func(name string, x float64, help string) Term { return Term{name, fmt.Sprintf("%.2f", x), x, help} }
+	return []Term{
+		{"total", axis.Time(f.Total), f.Total.Seconds(), "the wait until a job's last retry, on average"},
+		{"peak/mean", PeakText(f), f.PeakOverMean, "the most retries in " + axis.Time(r.PeakWindow) + ", over the mean"},
+		{"dead", DeadText(f), f.DeadShare, "the share of windows of " + axis.Time(r.DeadWindow) + " without a retry"},
+		cv("mean CV", f.MeanCV, "how much a wait varies from job to job: its standard deviation over its mean, on average over all waits"),
+		cv("total CV", f.TotalCV, "how much the total wait varies from job to job"),
+		{"peak", axis.Number(f.Peak), f.Peak, "the most retries in " + axis.Time(r.PeakWindow)},
+		{"first wait", axis.Time(f.FirstMost), f.FirstMost.Seconds(), "the longest of all jobs"},
+		{"p99", axis.Time(f.Totals.P99), f.Totals.P99.Seconds(), "the 99th percentile of the total"},
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -14,25 +13,19 @@ import (
 	"github.com/retrywhen/retrywhen/sim"
 )
 
-var herdHeader = []string{"policy", "total", "p99", "peak", "peak/mean", "dead", "mean CV", "total CV", "first wait"}
-
 // Text returns the figures as a table, and charts.
 func (h *HerdResult) Text(width int) []string {
 	width = min(width, maxWidth)
-	var rows [][]string
+	var names []string
+	var figures [][]Term
 	for _, s := range h.Strategies {
-		if f := s.Figures; f != nil {
-			rows = append(rows, []string{
-				s.Name, axis.Time(f.Total), axis.Time(f.Totals.P99), axis.Number(f.Peak), peak(f), DeadText(f), fmt.Sprintf("%.2f", f.MeanCV), fmt.Sprintf("%.2f", f.TotalCV), axis.Time(f.FirstMost),
-			})
+		if s.Figures != nil {
+			names, figures = append(names, s.Name), append(figures, h.figures(s.Figures))
 		}
 	}
 	lines := []string{"no figures: the run stopped before they were computed"}
-	if len(rows) > 0 {
-		lines = console.Fit(width, herdHeader, rows, 1)
-		lines = append(lines, console.Wrap(width,
-			"Number of jobs: "+strconv.Itoa(h.Jobs)+".", "Means of "+count(h.Runs, "run", "runs")+", ±: 95 % confidence.", "Total: the wait until the last retry.", "p99: its 99th percentile.", "Peak: within "+axis.Time(h.PeakWindow)+".",
-			"Dead: empty windows of "+axis.Time(h.DeadWindow)+".", "First wait: the longest.")...)
+	if len(names) > 0 {
+		lines = termTable(width, names, figures, fmt.Sprintf("Number of jobs: %d. Means of %s.", h.Jobs, count(h.Runs, "run", "runs")))
 	}
 	for i := range h.Strategies {
 		s := &h.Strategies[i]
@@ -45,15 +38,6 @@ func (h *HerdResult) Text(width int) []string {
 		}
 	}
 	return lines
-}
-
-// peak returns the peak over the mean, with its confidence if that is 1 % or more.
-func peak(f *sim.Figures) string {
-	off := f.Peaks.Confidence()
-	if f.End == 0 || off < f.PeakOverMean/100 {
-		return PeakText(f)
-	}
-	return fmt.Sprintf("%s ±%.2g", PeakText(f), off)
 }
 
 // chart returns the dots and the load under them.

@@ -18,7 +18,6 @@ type Outage struct {
 	Limit      int           // of the retries; 0 is the policy's own
 	Budget     *retry.Budget // of policies that have none; nil is none
 	Work       time.Duration // the maximum real time for one strategy; 0 is no limit
-	Own        bool          // each strategy has its own time axis
 	Progress   Progress
 }
 
@@ -50,7 +49,7 @@ func (o Outage) Run(ctx context.Context) (*OutageResult, error) {
 	if o.Horizon == 0 {
 		o.Horizon = o.Down + min(OutageHorizon, math.MaxInt64-max(o.Down, 0))
 	}
-	r := &OutageResult{compared: compared{strategies: o.Strategies}, of: o, Down: o.Down, Strategies: []OutageStrategyResult{}}
+	r := &OutageResult{compared: compareTimed(o.Strategies, o.Timeout), of: o, Down: o.Down, Strategies: []OutageStrategyResult{}}
 	for _, s := range o.Strategies {
 		x := OutageStrategyResult{Name: s.Title(), Policy: s}
 		run := o.Outage
@@ -106,14 +105,6 @@ func (r *OutageResult) End() time.Duration {
 	return end
 }
 
-// end returns the end of x's time axis.
-func (r *OutageResult) end(x *OutageStrategyResult) time.Duration {
-	if r.of.Own {
-		return x.End()
-	}
-	return r.End()
-}
-
 // JSON returns the result.
 func (r *OutageResult) JSON() any { return r }
 
@@ -133,7 +124,7 @@ func (r *OutageResult) top() float64 {
 		if x.Result == nil {
 			continue
 		}
-		bin, attempts, _ := x.traffic(r.end(x))
+		bin, attempts, _ := x.traffic(r.End())
 		for _, n := range attempts[min(int(r.Down/bin), len(attempts)):] {
 			highest = max(highest, rate(n, bin))
 		}

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"time"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
@@ -45,7 +46,7 @@ func (r *OutageResult) Page() any {
 		if x.Result == nil {
 			continue
 		}
-		out.draw(x, r.Down, r.end(x))
+		out.draw(x, r.Down, r.End())
 		o.Best = Seconds(x.Result.Best)
 	}
 	o.sentence(r)
@@ -96,21 +97,29 @@ func (x *OutageStrategyResult) grade() Grade {
 }
 
 func (x *outagePageStrategy) draw(of *OutageStrategyResult, down, end time.Duration) {
-	r := of.Result
 	bin, attempts, served := of.traffic(end)
 	x.Axis, x.Bin, x.Label, x.Attempts, x.Served = newAxisFrom(down, end), Seconds(bin), axis.Time(bin), rates(attempts, bin), rates(served, bin)
 	x.Summary = of.summary()
 	x.Grade = of.grade()
-	if r.Served == r.Clients {
+	if r := of.Result; r.Served == r.Clients {
 		x.End = Seconds(r.End)
 	}
 	if ratio := of.ratio(); ratio > 1 && !math.IsInf(ratio, 0) {
 		x.Summary += fmt.Sprintf(", %.1f × the best", ratio)
 	}
-	x.Figures = []Term{
-		{"all served after", of.served(), of.After.Seconds(), "since the server's return"},
-		{"attempts per client", axis.Number(r.PerClient.Mean), r.PerClient.Mean, "on average"},
-		{"refusals", grouped(r.FailuresAfter), float64(r.FailuresAfter), "attempts that failed after the server's return, because it was busy"},
-		{"peak after", grouped(r.PeakAfter), float64(r.PeakAfter), "the most attempts in one " + axis.Time(r.Traffic.Bin) + " after the server's return"},
+	x.Figures = of.figures()
+}
+
+// figures returns the figures of the comparison.
+func (x *OutageStrategyResult) figures() []Term {
+	r := x.Result
+	return []Term{
+		{"attempts", axis.Number(r.PerClient.Mean), r.PerClient.Mean, "per client, on average"},
+		{"p99", strconv.FormatInt(r.PerClient.P99, 10), float64(r.PerClient.P99), "the 99th percentile of the attempts"},
+		{"peak", grouped(r.Peak), float64(r.Peak), "the most attempts in " + axis.Time(r.Traffic.Bin)},
+		{"peak after", grouped(r.PeakAfter), float64(r.PeakAfter), "the same since the server's return"},
+		{"refusals", grouped(r.FailuresAfter), float64(r.FailuresAfter), "attempts that fail after the server's return, because it is busy"},
+		{"given up", grouped(r.GivenUp), float64(r.GivenUp), "how often clients gave up"},
+		{"served after", x.served(), x.After.Seconds(), "the time from the server's return until all are served"},
 	}
 }

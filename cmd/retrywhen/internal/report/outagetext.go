@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -15,26 +14,16 @@ import (
 // Text returns the figures as a table, and a chart of the attempts for each strategy.
 func (o *OutageResult) Text(width int) []string {
 	width = min(width, maxWidth)
-	var rows [][]string
-	best := time.Duration(0)
-	bin := o.of.Bin
+	var names []string
+	var figures [][]Term
+	note := ""
 	for _, s := range o.Strategies {
-		r := s.Result
-		if r == nil {
-			continue
+		if s.Result != nil {
+			names, figures = append(names, s.Name), append(figures, s.figures())
+			note = "Outage: " + axis.Time(o.Down) + "; at best all are served after " + axis.Time(s.Best) + "."
 		}
-		best, bin = s.Best, r.Traffic.Bin
-		rows = append(rows, []string{
-			s.Name, axis.Number(r.PerClient.Mean), strconv.FormatInt(r.PerClient.P99, 10), grouped(r.Peak), grouped(r.PeakAfter),
-			grouped(r.FailuresAfter), grouped(r.GivenUp), s.served(),
-		})
 	}
-	lines := console.Fit(width, []string{"policy", "attempts", "p99", "peak", "peak after", "refusals", "given up", "served after"}, rows, 1)
-	if len(rows) > 0 {
-		lines = append(lines, console.Wrap(width,
-			"Attempts: per client, on average.", "p99: the 99th percentile.", "Peak: in "+axis.Time(bin)+".", "Times, peak after:", "since the server's return.", "Refusals:", "failures after it,", "because the server is busy.",
-			"Outage: "+axis.Time(o.Down)+";", "at best all are served after "+axis.Time(best)+".")...)
-	}
+	lines := termTable(width, names, figures, note)
 	const barLines = 3
 	end := o.End()
 	span := console.Span{Most: end, Width: chartWidth(width), Origin: o.Down}
@@ -74,12 +63,11 @@ func (o *OutageResult) Figure() picture.Figure {
 		},
 		Note: "Bars that are higher than the axis are cut off.",
 	}
-	highest := o.top()
+	highest, end := o.top(), o.End()
 	for i, s := range o.Strategies {
 		if s.Result == nil {
 			continue
 		}
-		end := o.end(&s)
 		bin, attempts, served := s.traffic(end)
 		p := picture.Panel{
 			Title: console.Shorten(s.Name+": "+s.summary(), title), Height: height,

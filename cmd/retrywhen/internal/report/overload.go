@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
-	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/sim"
 )
 
@@ -25,7 +25,7 @@ type Overload struct {
 type OverloadResult struct {
 	Load       float64                  `json:"load"`
 	Trigger    sim.Trigger              `json:"trigger"`
-	Horizon    time.Duration            `json:"horizon"`
+	Horizon    time.Duration            `json:"horizon"` // of the charts
 	Strategies []OverloadStrategyResult `json:"strategies"`
 	of         Overload
 	compared
@@ -45,14 +45,9 @@ type OverloadStrategyResult struct {
 // a second, a standstill of 5 s, and an attempt timeout of one second.
 func DefaultOverload() Overload {
 	const policy = "exponential base=100ms factor=2 cap=10s jitter=full "
-	strategies, err := ParseStrategies([]string{
-		"3 retries: " + policy + "limit=3", "3 retries and a budget: " + policy + "limit=3 budget=10,1,0.1", "no retry: " + policy + "limit=0",
-	})
-	if err != nil {
-		panic(err) // a default is wrong
-	}
 	return Overload{
-		Strategies: strategies, Timeout: time.Second, Runs: 10,
+		Strategies: MustParse("3 retries: "+policy+"limit=3", "3 retries and a budget: "+policy+"limit=3 budget=10,1,0.1", "no retry: "+policy+"limit=0"),
+		Timeout:    time.Second, Runs: 10,
 		Overload: sim.Overload{
 			Load: 80, Service: sim.Service{Mean: 10 * time.Millisecond},
 			Trigger: sim.Trigger{At: 10 * time.Second, For: 5 * time.Second},
@@ -73,14 +68,12 @@ func (o Overload) Run(ctx context.Context) (*OverloadResult, error) {
 			"at least %s: the stall ends at %s, and a recovery takes time", axis.Time(least), axis.Time(stalls))}
 	}
 	o.Runs = max(o.Runs, 1)
-	r := &OverloadResult{compared: compared{strategies: o.Strategies}, of: o, Load: o.Load, Trigger: o.Trigger, Horizon: o.Horizon, Strategies: []OverloadStrategyResult{}}
+	r := &OverloadResult{compared: compareTimed(o.Strategies, o.Timeout), of: o, Load: o.Load, Trigger: o.Trigger, Horizon: o.Horizon, Strategies: []OverloadStrategyResult{}}
 	var longest time.Duration
 	for _, s := range o.Strategies {
 		x := OverloadStrategyResult{Name: s.Title(), Policy: s}
 		var many *sim.BoundaryResult
-		many, x.Err = limited(ctx, o.Work, sim.Boundary{
-			Overload: o.Overload, Callers: []sim.Callers{{Name: x.Name, Layers: s.layers(o.Timeout)}}, Loads: []float64{o.Load}, Runs: o.Runs, Progress: o.Progress.of(x.Name),
-		}.Run)
+		many, x.Err = limited(ctx, o.Work, o.runs(s, x.Name).Run)
 		if many == nil {
 			return nil, x.Err
 		}
@@ -120,17 +113,17 @@ func (o Overload) Run(ctx context.Context) (*OverloadResult, error) {
 // JSON returns the result.
 func (r *OverloadResult) JSON() any { return r }
 
+// runs returns the runs that say how often the server recovers. They do not depend on the end of the charts.
+func (o Overload) runs(s Strategy, progress string) sim.Boundary {
+	o.Horizon = 0
+	return sim.Boundary{
+		Overload: o.Overload, Callers: []sim.Callers{{Name: s.Title(), Layers: s.layers(o.Timeout)}}, Loads: []float64{o.Load}, Runs: o.Runs, Progress: o.Progress.of(progress),
+	}
+}
+
 // layers returns the strategy's layers. The timeout applies if the policy has none.
 func (s Strategy) layers(timeout time.Duration) []sim.Layer {
-	l := sim.Layer{Policy: s.Policy, Processes: s.Processes}
-	if _, ok := s.Policy.AttemptTimeout(); !ok && timeout > 0 {
-		l.Policy = l.Policy.With(retry.AttemptTimeout(timeout))
-	}
-	all := make([]sim.Layer, max(s.Layers, 1))
-	for i := range all {
-		all[i] = l
-	}
-	return all
+	return slices.Repeat([]sim.Layer{{Policy: s.Timed(timeout).Policy, Processes: s.Processes}}, max(s.Layers, 1))
 }
 
 // Recovery returns in how many runs the server recovers, and after which time in the median of these.

@@ -69,23 +69,30 @@ func (r *OverloadResult) healthy() string {
 }
 
 func (x *OverloadStrategyResult) page() overloadPageStrategy {
+	flow := x.Result.Flow
+	return overloadPageStrategy{
+		Title: x.Name, Formula: InWords(x.Policy), Note: x.Note, Verdict: x.Verdict(), Grade: x.Grade(),
+		Offered: rates(flow.Offered, flow.Bin), Healthy: rates(flow.Healthy, flow.Bin), Figures: x.figures(),
+	}
+}
+
+// figures returns the figures of the comparison.
+func (x *OverloadStrategyResult) figures() []Term {
 	r := x.Result
 	runs, after := x.Recovery()
-	share := func(some, of int64) float64 { return float64(some) / float64(max(of, 1)) }
-	well, vain := share(r.Succeeded, r.Operations), share(r.Wasted, r.Wasted+r.Served+r.Failed)
-	page := overloadPageStrategy{
-		Title: x.Name, Formula: InWords(x.Policy), Note: x.Note, Verdict: x.Verdict(), Grade: x.Grade(),
-		Offered: rates(r.Flow.Offered, r.Flow.Bin), Healthy: rates(r.Flow.Healthy, r.Flow.Bin),
-		Figures: []Term{
-			{"recovers in", runs, 0, "the runs in which the server recovers within " + axis.Time(sim.Soon) + " of the stall's end; the other figures are of the median run"},
-			{"after", after, 0, "the median time from the end of the stall until 95 % of the operations are answered within " + axis.Time(r.HealthyWithin)},
-			{"requests per operation", axis.Number(r.Amplification), r.Amplification, "the requests that reach the server, on average"},
-			{"success", percent(well), well, "the share of the operations that succeed; some are still running at the end"},
-			{"wasted work", percent(vain), vain, "the share of the server's work that was for callers that had left"},
-			{"99th percentile", axis.Time(r.Latency.P99), r.Latency.P99.Seconds(), "the latency that 99 % of the operations that succeed do not exceed"},
-		},
+	share := func(name string, some, of int64, help string) Term {
+		part := float64(some) / float64(max(of, 1))
+		return Term{name, percent(part), part, help}
 	}
-	return page
+	return []Term{
+		{"recovers in", runs, 0, "so many runs, within " + axis.Time(sim.Soon) + " of the stall's end; the other figures are of the median run"},
+		{"after", after, 0, "the median time from the stall's end until 95 % of the operations are answered within " + axis.Time(r.HealthyWithin)},
+		{"requests", axis.Number(r.Amplification), r.Amplification, "per operation, at the server"},
+		share("succeeded", r.Succeeded, r.Operations, "operations; some are still running at the end"),
+		share("wasted", r.Wasted, r.Wasted+r.Served+r.Failed, "work for callers that had left"),
+		{"median", axis.Time(r.Latency.P50), r.Latency.P50.Seconds(), "latency of the operations that succeed"},
+		{"p99", axis.Time(r.Latency.P99), r.Latency.P99.Seconds(), "the 99th percentile of it"},
+	}
 }
 
 // sentence returns in how many runs the server recovers under each strategy.

@@ -16,18 +16,11 @@ import (
 // Text returns the figures as a table, and charts of the requests and the successes for each strategy.
 func (o *OverloadResult) Text(width int) []string {
 	width = min(width, maxWidth)
-	var rows [][]string
-	for _, s := range o.Strategies {
-		r := s.Result
-		runs, after := s.Recovery()
-		rows = append(rows, []string{
-			s.Name, runs, after, axis.Number(r.Amplification), share(r.Succeeded, r.Operations), share(r.Wasted, r.Wasted+r.Served+r.Failed),
-			axis.Time(r.Latency.P50), axis.Time(r.Latency.P99),
-		})
+	names, figures := make([]string, len(o.Strategies)), make([][]Term, len(o.Strategies))
+	for i, s := range o.Strategies {
+		names[i], figures[i] = s.Name, s.figures()
 	}
-	lines := console.Fit(width, []string{"policy", "recovers in", "after", "requests", "succeeded", "wasted", "median", "p99"}, rows, 1)
-	lines = append(lines, console.Wrap(width, strings.Fields("Recovers: within a minute of the stall's end, in so many runs, after the median time. The other figures are of the median run. Requests: per operation. Succeeded: operations. Wasted: work for callers that had left. "+
-		"Median, p99: latency of the operations that succeeded. "+o.setting()+" The charts: requests that reach the server, operations that succeed.")...)...)
+	lines := termTable(width, names, figures, o.setting()+" The charts: requests that reach the server, operations that succeed.")
 	const barLines = 3
 	span := console.Span{Most: o.Horizon, Width: chartWidth(width)}
 	most := o.most()
@@ -68,13 +61,6 @@ func (o *OverloadResult) row(bins []int64, bin time.Duration, most float64, colu
 		row[i] = int64(math.Ceil(1000 * rate(sum, bin*time.Duration(to-from)) / most))
 	}
 	return row
-}
-
-func share(n, of int64) string {
-	if of == 0 {
-		return "-"
-	}
-	return percent(float64(n) / float64(of))
 }
 
 // stalls returns what the server does during the stall.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/console"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/picture"
 )
 
@@ -55,6 +56,25 @@ type Term struct {
 	Text  string  `json:"text"`
 	Value float64 `json:"value"`
 	Help  string  `json:"help"`
+}
+
+// termTable returns the figures of strategies as a table for a terminal, what the figures mean, and a note.
+func termTable(width int, names []string, figures [][]Term, note string) []string {
+	if len(names) == 0 {
+		return nil
+	}
+	header, rows, words := []string{"policy"}, make([][]string, len(names)), []string{}
+	for _, f := range figures[0] {
+		header = append(header, f.Name)
+		words = append(words, strings.Fields(strings.ToUpper(f.Name[:1])+f.Name[1:]+": "+f.Help+".")...)
+	}
+	for i, name := range names {
+		rows[i] = append(rows[i], name)
+		for _, f := range figures[i] {
+			rows[i] = append(rows[i], f.Text)
+		}
+	}
+	return append(console.Fit(width, header, rows, 1), console.Wrap(width, append(words, strings.Fields(note)...)...)...)
 }
 
 // picturePage is a page of a picture and tables.

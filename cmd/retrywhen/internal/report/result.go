@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,7 +20,7 @@ type Result interface {
 	Figure() picture.Figure
 	JSON() any            // for encoding/json
 	Page() any            // the numbers of the page's tab, for encoding/json
-	Compared() []Strategy // in the order of the result
+	Compared() []Strategy // in the order of the result, with the attempt timeouts that they had
 	Incomplete() error    // why a part is missing; nil if nothing is
 }
 
@@ -27,6 +28,15 @@ type Result interface {
 type compared struct {
 	strategies []Strategy
 	stopped    error // the first *sim.StoppedError
+}
+
+// compareTimed returns the part about strategies of which those without an attempt timeout had this one.
+func compareTimed(strategies []Strategy, timeout time.Duration) compared {
+	all := slices.Clone(strategies)
+	for i, s := range all {
+		all[i] = s.Timed(timeout)
+	}
+	return compared{strategies: all}
 }
 
 func (c *compared) Compared() []Strategy { return c.strategies }

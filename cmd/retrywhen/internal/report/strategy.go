@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/gocode"
@@ -83,13 +84,23 @@ var words = map[string]struct {
 	want string
 }{
 	"place": {
-		func(s *Strategy, value string) bool {
-			return value != "" && s.Placement.UnmarshalText([]byte(value)) == nil
+		func(s *Strategy, value string) (ok bool) {
+			s.Placement, ok = ParsePlacement(value)
+			return ok
 		},
 		"place=one-process, place=by-key or place=by-ordinal",
 	},
 	"layers":    {func(s *Strategy, value string) bool { return whole(&s.Layers, value, 10) }, "layers=1 to layers=10"},
 	"processes": {func(s *Strategy, value string) bool { return whole(&s.Processes, value, mostProcesses) }, fmt.Sprintf("processes=1 to processes=%d", mostProcesses)},
+}
+
+// ParsePlacement parses one-process, by-key or by-ordinal.
+func ParsePlacement(text string) (p sim.Placement, ok bool) {
+	if text == "one-process" {
+		return sim.OneProcess, true
+	}
+	p = sim.Placement(text)
+	return p, p == sim.ByKey || p == sim.ByOrdinal
 }
 
 const mostProcesses = 10_000
@@ -121,6 +132,15 @@ func ParseStrategies(texts []string) ([]Strategy, error) {
 	return strategies, nil
 }
 
+// MustParse parses strategies. It panics if one is invalid: a default is wrong.
+func MustParse(texts ...string) []Strategy {
+	s, err := ParseStrategies(texts)
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
 // splitError returns an error that asks for quotes if the wrong text is a part of a policy that a shell has split.
 // Otherwise it returns err.
 func splitError(texts []string, wrong int, err error) error {
@@ -147,7 +167,7 @@ func continues(texts []string, i int) bool {
 func (s Strategy) text() string {
 	text := s.Policy.String()
 	if s.Placement != sim.OneProcess {
-		text += " place=" + s.Placement.String()
+		text += " place=" + string(s.Placement)
 	}
 	if s.Layers > 1 {
 		text += " layers=" + strconv.Itoa(s.Layers)
@@ -172,6 +192,14 @@ func (s Strategy) Title() string {
 		return s.text()
 	}
 	return s.Name
+}
+
+// Timed returns the strategy with an attempt timeout, and the same title, if its policy has none; 0 is no timeout.
+func (s Strategy) Timed(timeout time.Duration) Strategy {
+	if _, ok := s.Policy.AttemptTimeout(); !ok && timeout > 0 {
+		s.Name, s.Policy = s.Title(), s.Policy.With(retry.AttemptTimeout(timeout))
+	}
+	return s
 }
 
 // Sim returns the strategy for package sim.

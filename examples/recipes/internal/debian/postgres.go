@@ -2,6 +2,7 @@ package debian
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -83,35 +84,25 @@ func StartPostgres(t *testing.T, settings ...string) *Postgres {
 	return p
 }
 
-// Restart stops the server as if it had crashed and starts it again.
-func (p *Postgres) Restart(t *testing.T) {
-	if err := p.control("-m", "immediate", "restart"); err != nil {
-		t.Error(err)
-	}
-}
-
-// Kill kills the server's first process with SIGKILL, which ends the others, and starts it again.
+// Kill kills the server's first process with SIGKILL, which ends the others, and starts it again. It may be called on any
+// goroutine.
 func (p *Postgres) Kill(t *testing.T) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(p.data, "postmaster.pid"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	first, _, _ := strings.Cut(string(text), "\n")
-	pid, err := strconv.Atoi(first)
-	if err != nil {
-		t.Fatal(err)
+	pid, invalid := strconv.Atoi(first)
+	if err := errors.Join(err, invalid); err != nil {
+		t.Error(err)
+		return
 	}
 	server, err := os.FindProcess(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := server.Kill(); err != nil {
-		t.Fatal(err)
+	if err = errors.Join(err, server.Kill()); err != nil {
+		t.Error(err)
 	}
 	for end := time.Now().Add(10 * time.Second); p.control("start") != nil; { // until the others have ended
 		if time.Now().After(end) {
-			t.Fatal("the server does not start again")
+			t.Error("the server does not start again")
+			return
 		}
 	}
 }

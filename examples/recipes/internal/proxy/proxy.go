@@ -4,7 +4,6 @@ package proxy
 
 import (
 	"net"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -24,12 +23,12 @@ var Policy = retry.New(backoff.Exponential(5*time.Millisecond, 2).Cap(time.Secon
 type Proxy struct {
 	t               *testing.T
 	server, address string
+	running         sync.WaitGroup
 
 	mu       sync.Mutex
-	listener net.Listener
-	links    []*link
+	listener net.Listener // nil while it refuses
+	links    map[*link]bool
 	closed   bool
-	running  sync.WaitGroup
 }
 
 // link is one connection through the proxy.
@@ -41,11 +40,12 @@ type link struct {
 // Start returns a proxy for the server at the address, for the duration of the test.
 func Start(t *testing.T, server string) *Proxy {
 	t.Helper()
-	p := &Proxy{t: t, server: server, address: check.Port(t)}
-	if err := p.listen(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.close)
+	p := &Proxy{t: t, server: server, address: check.Port(t), links: map[*link]bool{}}
+	p.listen()
+	t.Cleanup(func() {
+		p.close(true)
+		p.running.Wait()
+	})
 	return p
 }
 
@@ -59,30 +59,22 @@ func (p *Proxy) Cut() {
 	p.cut()
 }
 
-// Refuse resets all present connections and refuses new ones for d.
-func (p *Proxy) Refuse(d time.Duration) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed || p.listener == nil {
-		return
-	}
-	_ = p.listener.Close()
-	p.listener = nil
-	p.cut()
-	p.running.Go(func() {
-		time.Sleep(d)
-		if err := p.listen(); err != nil {
-			p.t.Error(err)
-		}
-	})
-}
-
 // Silence makes all present connections carry nothing more, but stay open.
 func (p *Proxy) Silence() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, l := range p.links {
+	for l := range p.links {
 		l.silent.Store(true)
+	}
+}
+
+// Refuse resets all present connections and refuses new ones for d.
+func (p *Proxy) Refuse(d time.Duration) {
+	if p.close(false) {
+		p.running.Go(func() {
+			time.Sleep(d)
+			p.listen()
+		})
 	}
 }
 
@@ -101,15 +93,29 @@ func (p *Proxy) Each() func() {
 	}
 }
 
-func (p *Proxy) listen() error {
-	l, err := net.Listen("tcp", p.address)
-	if err != nil {
-		return err
+// close stops listening and resets all connections. It reports whether it listened.
+func (p *Proxy) close(forever bool) (listened bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = p.closed || forever
+	if listened = p.listener != nil; listened {
+		_ = p.listener.Close()
+		p.listener = nil
 	}
+	p.cut()
+	return listened
+}
+
+func (p *Proxy) listen() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return l.Close()
+		return
+	}
+	l, err := net.Listen("tcp", p.address)
+	if err != nil {
+		p.t.Error(err)
+		return
 	}
 	p.listener = l
 	p.running.Go(func() {
@@ -121,7 +127,6 @@ func (p *Proxy) listen() error {
 			p.running.Go(func() { p.serve(client) })
 		}
 	})
-	return nil
 }
 
 // serve forwards a connection until one of its ends is closed.
@@ -133,19 +138,18 @@ func (p *Proxy) serve(client net.Conn) {
 	}
 	l := &link{client: client, server: server}
 	p.mu.Lock()
-	if p.closed || p.listener == nil {
-		p.mu.Unlock()
+	if p.listener != nil {
+		p.links[l] = true
+	} else {
 		l.reset()
-		return
 	}
-	p.links = append(p.links, l)
 	p.mu.Unlock()
 	var both sync.WaitGroup
 	both.Go(func() { l.forward(server, client) })
 	both.Go(func() { l.forward(client, server) })
 	both.Wait()
 	p.mu.Lock()
-	p.links = slices.DeleteFunc(p.links, func(other *link) bool { return other == l })
+	delete(p.links, l)
 	p.mu.Unlock()
 }
 
@@ -156,10 +160,8 @@ func (l *link) forward(to, from net.Conn) {
 	buffer := make([]byte, 16<<10)
 	for {
 		n, err := from.Read(buffer)
-		if !l.silent.Load() {
-			if _, err := to.Write(buffer[:n]); err != nil {
-				return
-			}
+		if !l.silent.Load() && err == nil {
+			_, err = to.Write(buffer[:n])
 		}
 		if err != nil {
 			return
@@ -168,10 +170,9 @@ func (l *link) forward(to, from net.Conn) {
 }
 
 func (p *Proxy) cut() {
-	for _, l := range p.links {
+	for l := range p.links {
 		l.reset()
 	}
-	p.links = nil
 }
 
 func (l *link) reset() {
@@ -185,15 +186,4 @@ func reset(c net.Conn) {
 		_ = tcp.SetLinger(0)
 	}
 	_ = c.Close()
-}
-
-func (p *Proxy) close() {
-	p.mu.Lock()
-	p.closed = true
-	if p.listener != nil {
-		_ = p.listener.Close()
-	}
-	p.cut()
-	p.mu.Unlock()
-	p.running.Wait()
 }

@@ -1,0 +1,148 @@
+package lab
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/picture"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
+)
+
+func TestPageIsWhole(t *testing.T) {
+	state := Default()
+	state.Strategies = append(state.Strategies, must("</script><i>: linear d=1s")...)
+	state.Jobs, state.Retries, state.Clients, state.Runs, state.Affected, state.Down, state.Watch = 30, 3, 10, 2, 60, 15*time.Second, 50*time.Second
+	for _, tab := range Tabs {
+		r, err := computes[tab](t.Context(), state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var page bytes.Buffer
+		if err := WriteResult(&page, tab, "retrywhen </script>", r); err != nil {
+			t.Fatal(err)
+		}
+		text := page.String()
+		for _, no := range []string{`src="`, `href="app`, "</script><i>", "https://cdn"} {
+			if strings.Contains(text, no) {
+				t.Errorf("the page has %s", no)
+			}
+		}
+		if n := strings.Count(text, "</script>"); n != 2 {
+			t.Errorf("%d scripts end, want 2", n)
+		}
+		_, rest, _ := strings.Cut(text, `<script id="data" type="application/json">`)
+		data, _, _ := strings.Cut(rest, "</script>")
+		var inside struct {
+			Engine  string
+			State   struct{ Strategies []struct{ Title, Go string } }
+			Numbers map[Tab]json.RawMessage
+		}
+		if err := json.Unmarshal([]byte(data), &inside); err != nil {
+			t.Fatal(err)
+		}
+		if inside.Engine != "none" || len(inside.Numbers) != 1 {
+			t.Errorf("engine %s, numbers of %d tabs", inside.Engine, len(inside.Numbers))
+		}
+		var want any
+		wrote, err := json.Marshal(r.Page())
+		if err != nil || json.Unmarshal(wrote, &want) != nil || string(inside.Numbers[tab]) != string(wrote) {
+			t.Errorf("%s: %v, the page has other numbers than the result", tab, err)
+		}
+		if all := inside.State.Strategies; tab != TabChoose && all[len(all)-1].Title != "</script><i>" || tab == TabRecover && !strings.Contains(all[0].Go, "retry.AttemptTimeout(time.Second)") {
+			t.Errorf("%s: %+v", tab, all)
+		}
+	}
+}
+
+// The labels of the controls are those of the errors, and the colors of the strategies those of the pictures.
+func TestPageAgreesWithTheProgram(t *testing.T) {
+	read := func(name string) string {
+		t.Helper()
+		b, err := fs.ReadFile(assets(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	page, ids := read("index.html"), map[string]string{"y": "own-y"}
+	for _, f := range fields {
+		label := regexp.MustCompile(`<label [^>]*for="` + cmp.Or(ids[f.name], f.name) + `">([^<]*)(<input[^>]*> ([^<]*))?`).FindStringSubmatch(page)
+		if f.name != "tab" && (label == nil || strings.TrimSpace(label[1]+label[3]) != f.label) {
+			t.Errorf("the control of %s has the label %q, want %q", f.name, label, f.label)
+		}
+	}
+	light, dark, _ := strings.Cut(read("app.css"), "prefers-color-scheme")
+	for i := range report.MaxStrategies {
+		for at, css := range []string{light, dark} {
+			if want := fmt.Sprintf("--s%d: %s;", i, picture.Series(i).Hex(at == 1)); !strings.Contains(css, want) {
+				t.Errorf("app.css has no %s", want)
+			}
+		}
+	}
+}
+
+// The bundle is built from src. The test runs nightly, because it needs npm, its registry, and some time.
+func TestBundleIsBuiltFromItsSource(t *testing.T) {
+	if os.Getenv("RETRYWHEN_NPM") != "required" {
+		t.Skip("it runs nightly: RETRYWHEN_NPM=required")
+	}
+	dir := npmInstall(t)
+	made := filepath.Join(dir, "made")
+	build := exec.CommandContext(t.Context(), "npm", "run", "build", "--", made)
+	build.Dir = dir
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("npm run build: %v\n%s", err, out)
+	}
+	for _, name := range []string{"app.js", "worker.js", "app.licenses.txt"} {
+		want, err := os.ReadFile(filepath.Join(made, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := fs.ReadFile(assets(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("assets/%s is not built from src: npm ci && npm run build in cmd/retrywhen/internal/lab", name)
+		}
+	}
+}
+
+// npmInstall copies the sources to a folder of the test and installs the packages there.
+func npmInstall(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{"package.json", "package-lock.json", "build.mjs"} {
+		copyFile(t, name, filepath.Join(dir, name))
+	}
+	if err := os.CopyFS(filepath.Join(dir, "src"), os.DirFS("src")); err != nil {
+		t.Fatal(err)
+	}
+	install := exec.CommandContext(t.Context(), "npm", "ci", "--no-audit", "--no-fund", "--prefer-offline")
+	install.Dir = dir
+	if out, err := install.CombinedOutput(); err != nil {
+		t.Fatalf("npm ci: %v\n%s", err, out)
+	}
+	return dir
+}
+
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	b, err := os.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(to, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,110 @@
+package lab
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+)
+
+// The maximum time until the site's first picture on a slow computer, and the maximum layout shift.
+const (
+	slowness     = 4
+	firstPicture = 1500 * time.Millisecond
+	mostShift    = 0.1
+)
+
+// The site needs only a file server, and none after it is loaded: its worker computes the same numbers as the Go
+// program.
+func browserSite(t *testing.T, ctx context.Context, _ string) {
+	folder := filepath.Join(t.TempDir(), "site")
+	if out, err := exec.CommandContext(t.Context(), "go", "run", "./site", folder).CombinedOutput(); err != nil {
+		t.Fatalf("go run ./site: %v\n%s", err, out)
+	}
+	s := httptest.NewServer(http.FileServer(http.Dir(folder)))
+	t.Cleanup(s.Close)
+	p := open(t, ctx, s.URL+"/", 1440, 900)
+	p.run(emulation.SetCPUThrottlingRate(slowness))
+	p.run(chromedp.ActionFunc(func(ctx context.Context) error {
+		_, err := page.AddScriptToEvaluateOnNewDocument(`
+			window.shift = 0;
+			window.moved = "";
+			new PerformanceObserver((list) => list.getEntries().filter((e) => !e.hadRecentInput).forEach((e) => {
+				window.shift += e.value;
+				for (const s of e.sources) window.moved += " " + (s.node?.id || s.node?.className || s.node?.nodeName) + " by " + (s.currentRect.top - s.previousRect.top);
+			})).observe({type: "layout-shift", buffered: true});
+		`).Do(ctx)
+		return err
+	}))
+	p.visit("")
+	if s := p.text(`document.getElementById("recover-sentence").textContent`); !strings.Contains(s, "under “3 retries and a budget” it recovers in 10 of 10 runs, after 16s") {
+		t.Errorf("the first sentence is %q", s)
+	}
+	var ms float64
+	p.eval(`performance.getEntriesByName("drawn")[0].startTime`, &ms)
+	t.Logf("the first chart is drawn after %.0f ms", ms)
+	p.run(chromedp.Poll(`performance.getEntriesByName("first-contentful-paint").length`, nil, chromedp.WithPollingTimeout(time.Minute)))
+	p.eval(`performance.getEntriesByName("first-contentful-paint")[0].startTime`, &ms) // the story's pictures are in the page
+	if took := time.Duration(ms * 1e6); took > firstPicture && quiet() {               // else the machine may be busy
+		t.Errorf("the first picture is drawn after %v, want %v", took, firstPicture)
+	} else {
+		t.Logf("the first picture is drawn after %v, %d times slowed down", took.Round(time.Millisecond), slowness)
+	}
+	var shift float64
+	p.eval(`window.shift`, &shift)
+	if shift >= mostShift {
+		t.Errorf("the layout has shifted by %v, want less than %v:%s", shift, mostShift, p.text(`window.moved`))
+	}
+	p.run(emulation.SetCPUThrottlingRate(1))
+
+	began := time.Now()
+	p.turn(TabHerd)
+	t.Logf("the herd is drawn after %v", time.Since(began).Round(time.Millisecond))
+	p.run(chromedp.Evaluate(`document.querySelectorAll(".screen")[2].querySelector("label:last-child input").click()`, nil))
+	p.run(chromedp.Poll(`document.querySelectorAll(".screen")[2].querySelector(".verdict").textContent === "It recovers in 0 of 10 runs"`, nil, chromedp.WithPollingTimeout(time.Minute)))
+	s.Close() // the network is cut
+	p.turn(TabOutage)
+	p.set("affected", "300")
+	state := First(TabOutage)
+	state.Affected = 300
+	want, err := numbers(t.Context(), TabOutage, state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var o struct{ Sentence string }
+	if err := json.Unmarshal(text, &o); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.text(`document.getElementById("outage-sentence").textContent`); got != o.Sentence {
+		t.Errorf("it computes\n%s\nwant\n%s", got, o.Sentence)
+	}
+	// A new request cancels a long computation.
+	before := p.drawn()
+	p.enter("affected", "2000")
+	p.run(chromedp.Sleep(250 * time.Millisecond))
+	p.set("affected", "100")
+	if got := p.text(`document.getElementById("outage-sentence").textContent`); !strings.Contains(got, "100 clients wait") || p.drawn() > before+2 {
+		t.Errorf("after %d charts the sentence is %q", p.drawn()-before, got)
+	}
+	p.mu.Lock()
+	for _, r := range p.requests {
+		if !strings.HasPrefix(strings.TrimPrefix(r, "blob:"), s.URL) && !strings.HasPrefix(r, "data:") {
+			t.Errorf("the page asks for %s", r)
+		}
+	}
+	p.mu.Unlock()
+	p.clean()
+}
