@@ -93,10 +93,10 @@ func TestRealTime(t *testing.T) {
 				target.Known = append(target.Known, prove.Known{Kind: kind, Why: note})
 			}
 			report := reconnecttest.CheckTCP(t, target)
-			fmt.Fprintf(&out, "\n### %s\n\n%s\n\n", s.name, s.promises)
+			fmt.Fprintf(&out, "\n### %s\n\n%s\n", s.name, s.promises)
 			head.WriteString(row(s.name, report, realReports[s.name]))
 			if len(report.Findings) == 0 {
-				out.WriteString("Nothing was found.\n")
+				out.WriteString("\nNothing was found.\n")
 			}
 			for _, f := range report.Findings {
 				note := f.Known

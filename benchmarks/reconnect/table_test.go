@@ -142,8 +142,8 @@ findings_*_test.go files in this folder. Two things are different from productio
   with a first probe after 15 s.
 - An outage lasts for an hour. A client that gives up with an error is no finding here, except where the text says so.
 
-What cannot be judged ends its group of scenarios, and after three such groups one scenario of each is played. For each
-client with a fault there is a text in [reports](reports) that its maintainers could be sent.
+What cannot be judged ends its group of scenarios, and after three such groups one scenario of each is played. The texts
+in [reports](reports) are for the maintainers, each with a test that fails; where none is named, none has been written.
 ` + columns
 
 // epilogue lists what cannot run.
@@ -195,7 +195,7 @@ var subjects = []subject{
 		serve:    serveSSE, run: runEventSource,
 		notes: []note{
 			{prove.Silent, "", "The read timeout begins with the body. A server that accepts the request and never sends a header is waited for; the HTTP client's ResponseHeaderTimeout would help. " +
-				link("stream.go:129", "launchdarkly/eventsource/blob/v1.11.0/stream.go#L129"), "", eventSourceHeader},
+				link("stream.go:129", "launchdarkly/eventsource/blob/v1.11.0/stream.go#L129"), "[ReadTimeout](https://pkg.go.dev/github.com/launchdarkly/eventsource#StreamOptionReadTimeout) restarts a connection without new data", eventSourceHeader},
 			{prove.Late, "", "Until the first connection works, the loop does not look at the request's context; without a limit for the first connection it goes on. " +
 				link("stream.go:151", "launchdarkly/eventsource/blob/v1.11.0/stream.go#L151"), "", eventSourceContext},
 		},
@@ -256,7 +256,7 @@ var subjects = []subject{
 		serve:    serveRedis, run: runRedis, options: []reconnecttest.Option{atLeastOnce},
 		notes: []note{
 			{prove.Silent, "", "Every 3 s without a message a PING is written, but its reply is not waited for: the read has no timeout. Silence is noticed when the kernel refuses the next PING, after about 15 minutes on Linux. " +
-				link("pubsub.go:731", "redis/go-redis/blob/v9.23.0/pubsub.go#L731") + ", " + link("pubsub.go:529", "redis/go-redis/blob/v9.23.0/pubsub.go#L529"), "", redisSilence},
+				link("pubsub.go:731", "redis/go-redis/blob/v9.23.0/pubsub.go#L731") + ", " + link("pubsub.go:529", "redis/go-redis/blob/v9.23.0/pubsub.go#L529"), "[Channel](https://pkg.go.dev/github.com/redis/go-redis/v9#PubSub.Channel) pings and \"re-subscribes if ping can not received for 1 minute\"", redisSilence},
 			{prove.Hot, "", "The first failed read after a message is followed by a dial at once: connections that break after a message each are a loop without a wait. " +
 				link("pubsub.go:766", "redis/go-redis/blob/v9.23.0/pubsub.go#L766"), "", redisNoWait},
 			{prove.Unjudged, "", "PubSub's mutex is held while it dials: whoever pings, receives or closes meanwhile waits for that. " + link("pubsub.go:67", "redis/go-redis/blob/v9.23.0/pubsub.go#L67"), "", redisMutex},
@@ -281,4 +281,5 @@ var subjects = []subject{
 	consulSubject,
 	ethereumSubject,
 	informerSubject,
+	kafkaSubject,
 }
