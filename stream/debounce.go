@@ -1,6 +1,11 @@
 package stream
 
-import "time"
+import (
+	"time"
+
+	"github.com/retrywhen/retrywhen/internal/ending"
+	"github.com/retrywhen/retrywhen/internal/handoff"
+)
 
 // Debounce yields a value when no other has followed it for d. A value that waits when the source ends or fails is
 // delivered before the end or the error, so none is lost; RxJS and RxJava drop it at an error. When ctx ends, it is
@@ -17,5 +22,7 @@ func (s Stream[T]) Debounce(d time.Duration) Stream[T] {
 	if d == 0 {
 		return s
 	}
-	return s.latest(d, false)
+	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {
+		return deliverLatest(scope, out, s, d, false)
+	})
 }

@@ -26,55 +26,55 @@ func (s Stream[T]) ThrottleLatest(d time.Duration) Stream[T] {
 	if d == 0 {
 		return s
 	}
-	return s.latest(d, true)
+	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {
+		return deliverLatest(scope, out, s, d, true)
+	})
 }
 
-// latest is Debounce, in which each value starts a wait of d, or ThrottleLatest, in which each delivery does and a value
-// that comes while nothing waits is delivered.
-func (s Stream[T]) latest(d time.Duration, throttle bool) Stream[T] {
-	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {
-		wait := newTimer(scope.Context())
-		defer wait.Stop()
-		in := handoff.NewReceiver[T](scope)
-		in.Start(s)
-		var latest T
-		some := false
-		deliver := func() {
-			if !some || scope.Err() != nil {
-				return
-			}
-			v := latest
-			var zero T
-			latest, some = zero, false
-			if throttle {
-				wait.Set(d)
-			}
-			out.Deliver(v)
+// deliverLatest runs Debounce, in which each value starts a wait of d, or ThrottleLatest, in which each delivery does
+// and a value that comes while nothing waits is delivered.
+func deliverLatest[T any](scope *handoff.Scope, out *ending.Consumer[T], s Stream[T], d time.Duration, throttle bool) error {
+	wait := newTimer(scope.Context())
+	defer wait.Stop()
+	in := handoff.NewReceiver[T](scope)
+	in.Start(s)
+	var latest T
+	some := false
+	deliver := func() {
+		if !some || scope.Err() != nil {
+			return
 		}
-		for !out.Stopped() && scope.Err() == nil {
-			event, ok, due := eventOr(wait.C(), scope, in)
-			if due {
-				wait.Stop()
-				deliver()
-			}
-			if !ok {
-				continue
-			}
-			if over, failed := event.Ended(); over {
-				deliver()
-				return failed
-			}
-			latest, some = event.Value, true
-			if !throttle {
-				wait.Set(d)
-			}
-			event.From.Request()
-			if wait.C() == nil {
-				deliver()
-			}
+		v := latest
+		var zero T
+		latest, some = zero, false
+		if throttle {
+			wait.Set(d)
 		}
-		return nil
-	})
+		out.Deliver(v)
+	}
+	for !out.Stopped() && scope.Err() == nil {
+		event, ok, due := eventOr(wait.C(), scope, in)
+		if due {
+			wait.Stop()
+			deliver()
+		}
+		if !ok {
+			continue
+		}
+		if over, failed := event.Ended(); over {
+			deliver()
+			return failed
+		}
+		latest, some = event.Value, true
+		if !throttle {
+			wait.Set(d)
+		}
+		event.From.Request()
+		if wait.C() == nil {
+			deliver()
+		}
+	}
+	return nil
 }
 
 // eventOr returns the next event, or reports that due is ready, even if there is an event too. It may return neither.

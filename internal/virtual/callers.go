@@ -120,6 +120,8 @@ func exportedName(function string) string {
 	for i := len(words) - 1; i > 0; i-- {
 		switch name := words[i]; {
 		case name == "" || name[0] < 'A' || name[0] > 'Z':
+		case words[i-1] == "(*subscription)" && name == "Next":
+			return "Policy.Handle" // RetryWhen asks a policy without Handle's stream
 		case words[i-1] == "Policy":
 			return "Policy." + name
 		default:
