@@ -101,7 +101,7 @@ func TestRealTime(t *testing.T) {
 			for _, f := range report.Findings {
 				note := f.Known
 				f.Known, f.Mend = "", ""
-				fmt.Fprintf(&out, "\n- %s: %s\n  *%s* Documents promise otherwise: %s.", f.Kind, f, note, promise(realPromises[s.name][f.Kind]))
+				fmt.Fprintf(&out, "\n- %s: %s\n  *%s*%s", f.Kind, short(f.String()), note, promise(realPromises[s.name][f.Kind]))
 				t.Log(strings.Join(f.Timeline, "\n"))
 			}
 			if len(report.Findings) > 0 {
@@ -123,8 +123,7 @@ func TestRealTime(t *testing.T) {
 
 const preambleInRealTime = `
 Written by ` + "`make reconnect`" + ` too: reconnecttest.CheckTCP, with a server behind the proxy, a real one where the text does
-not say otherwise. Each finding has been verified by reading the client's code, at the place that the link shows, and by a
-test without the check, in findings_realtime_test.go.
+not say otherwise.
 `
 
 // free returns a free address.

@@ -47,10 +47,9 @@ clock. rill and conc have no retry of streams.`, "Items/plain/", []column{{"ns",
 		[]column{{"ns", "sec/item", 1e9}, {"allocations", "allocs/op", 1e-6}}},
 	{"A chain in several forms", `[chains](items/chains_test.go): Range, Map, Filter, Reduce and ForEach, unless the name says otherwise, and the loop that does
 the same; a loop under a context that can be cancelled looks at it before each item. CPU time of the thread, the least of many runs.
-"literals" can be inlined, "functions" cannot. "in-a-variable" is built once. "RetryWhen-of-a-literal" builds what RetryWhen runs in a
-literal that RetryWhen runs.`,
+"literals" can be inlined, "functions" cannot. "in-a-variable" is built once.`,
 		"Chain/", []column{{"ns", "sec/item", 1e9}, {"allocations", "allocs/op", 1e-6}}},
-	between("One item from a goroutine to the consumer", "The channel is unbuffered, has room for 128 items (channel-128), or the consumer acknowledges each item (channel-answered).", "hand-over"),
+	between("One item from a goroutine to the consumer", "[between](between/between_test.go) lists the guarantees. The channel is unbuffered, has room for 128 items, or the consumer acknowledges each item.", "hand-over"),
 	between("Through Timeout", "The channel has a timer in its select, as in code written by hand.", "timeout"),
 	between("Through Merge", "Two sources.", "merge"),
 	between("Through Zip", "Two sources.", "zip"),
@@ -71,7 +70,6 @@ use when the last attempt begins, beyond that in use before the run.`, "Resubscr
 
 // between is the section of one kind of benchmarks/between.
 func between(title, text, kind string) section {
-	text += " [between](between/between_test.go) lists the guarantees."
 	return section{title, text, "Between/" + kind + "/", []column{{"ns", "sec/item", 1e9}, {"allocations", "allocs/op", 1.0 / 20_000}}}
 }
 
