@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/goroutine"
@@ -266,4 +267,31 @@ func inARow(first, n int) (all []int) {
 		all = append(all, first+i)
 	}
 	return all
+}
+
+// A stream that FlatMap has accepted runs while the consumer is busy with values of the others.
+func TestFlatMap_BeginsAStreamBeforeTheNextDelivery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		epoch := time.Now()
+		var begin time.Duration
+		source := stream.Interval(time.Second).Take(3)
+		waits := []time.Duration{1500 * time.Millisecond, 2500 * time.Millisecond, 0} // values at 2.5s and 4.5s; the third stream comes at 3s
+		all := operators.FlatMap(operators.Scan(source, -1, func(n int, _ time.Time) int { return n + 1 }), 5, func(n int) stream.Stream[int] {
+			return func(_ context.Context, yield func(int) bool) error {
+				if n == 2 {
+					begin = time.Since(epoch)
+				}
+				time.Sleep(waits[n])
+				yield(n)
+				time.Sleep(time.Hour)
+				return nil
+			}
+		})
+		if err := all.ForEach(t.Context(), func(int) { time.Sleep(10 * time.Second) }); err != nil {
+			t.Fatal(err)
+		}
+		if want := 12500 * time.Millisecond; begin != want {
+			t.Errorf("the third stream began at %v, want %v: when the consumer was done with the first value", begin, want)
+		}
+	})
 }

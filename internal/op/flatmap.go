@@ -55,9 +55,11 @@ func FlatMap[T, U any, S ~func(context.Context, func(U) bool) error](p Package, 
 				if delete(m.workers, event.From); err != nil && m.failure == nil {
 					return err
 				}
-			case !out.Deliver(event.Value):
-				return nil
 			default:
+				m.dispatch() // the consumer may take long
+				if !out.Deliver(event.Value) {
+					return nil
+				}
 				event.From.Request()
 			}
 		}
@@ -73,7 +75,6 @@ type flatMap[U any] struct {
 	source      *handoff.Subscription[U]
 	failure     error // of the source
 	workers     map[*handoff.Subscription[U]]*grace.Context
-	events      int            // since streams were last given to workers
 	streams     chan Stream[U] // for idle workers
 
 	mu      sync.Mutex
@@ -87,20 +88,15 @@ type flatMap[U any] struct {
 // mostIdle is how many workers may be idle. It limits those that a burst of streams leaves.
 const mostIdle = 8
 
-// next returns the next event. When none is there, or after some, it gives the streams that no worker has taken to idle
-// or new ones: a worker that takes one when its own has ended needs not be woken for it.
+// next returns the next event. If none is there, it first gives the pending streams to workers.
 func (m *flatMap[U]) next() (handoff.Event[U], error) {
 	if err := m.scope.Err(); err != nil {
 		return handoff.Event[U]{}, err
 	}
-	event, ok := m.in.Take()
-	if m.events++; !ok || m.events > len(m.workers) {
-		runtime.Gosched() // for those that are about to end
-		m.dispatch()
-	}
-	if ok {
+	if event, ok := m.in.Take(); ok {
 		return event, nil
 	}
+	m.dispatch()
 	return m.in.Next()
 }
 
@@ -117,10 +113,14 @@ func (m *flatMap[U]) start(inner Stream[U]) {
 	}
 }
 
-// dispatch gives the pending streams to workers. A worker runs streams one after another, which costs a fraction of a
-// new goroutine and context for each.
+// dispatch gives the pending streams to workers that are idle or new, but first lets those go on that are about to end:
+// such a worker takes one without being woken for it. A worker runs streams one after another, which costs a fraction of
+// a new goroutine and context for each.
 func (m *flatMap[U]) dispatch() {
-	m.events = 0
+	if !m.unbegun() {
+		return
+	}
+	runtime.Gosched()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, inner := range m.pending {
@@ -135,6 +135,13 @@ func (m *flatMap[U]) dispatch() {
 	}
 	clear(m.pending)
 	m.pending = m.pending[:0]
+}
+
+// unbegun reports whether a stream is pending.
+func (m *flatMap[U]) unbegun() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.pending) > 0
 }
 
 // work runs inner, and then others.
@@ -156,7 +163,7 @@ func (m *flatMap[U]) work(ctx *grace.Context, inner Stream[U], yield func(U) boo
 	return nil
 }
 
-// another returns another inner stream to a worker whose stream has ended without an error.
+// another returns another inner stream, if one is pending or comes, to a worker whose stream has ended without an error.
 func (m *flatMap[U]) another(ctx *grace.Context) (inner Stream[U], more bool) {
 	m.mu.Lock()
 	m.running--
