@@ -14,10 +14,11 @@ import (
 //
 // The source's yield returns when the value is in the buffer, not when the consumer is done with it. So the position of
 // an operators.Resume before Buffer moves before the value is processed. The source runs on its own goroutine. Each run
-// allocates the memory for n values when it begins. Buffer(0) is the stream itself.
+// allocates the memory for n values when it begins. Buffer(0) is the stream itself. An n that needs more than the
+// address space panics.
 func (s Stream[T]) Buffer(n int) Stream[T] {
 	s.require("Buffer")
-	requireMin("Buffer: n", n, 0)
+	requireBuffer[T]("Buffer: n", n)
 	if n == 0 {
 		return s
 	}

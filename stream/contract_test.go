@@ -2,6 +2,7 @@ package stream_test
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/retrywhen/retrywhen/stream"
@@ -11,6 +12,10 @@ import (
 func TestContract_MistakesPanicAtConstruction(t *testing.T) {
 	s := stream.Of(1)
 	const max = int(^uint(0) >> 1)
+	most := uint64(1<<47) / (8 + 64) // an address space, by an int and what is stored with it
+	if strconv.IntSize == 32 {
+		most = (1 << 30) / (4 + 64)
+	}
 	for want, build := range map[string]func(){
 		"stream: Range: count is -1, want at least 0":                                                   func() { stream.Range(0, -1) },
 		fmt.Sprintf("stream: Range: first is %d and count is 2, which leads past the largest int", max): func() { stream.Range(max, 2) },
@@ -33,6 +38,8 @@ func TestContract_MistakesPanicAtConstruction(t *testing.T) {
 		"stream: TimeShift: d is -1ns, want at least 0":                                                 func() { s.TimeShift(-1, 1) },
 		"stream: TimeShift: n is 0, want at least 1":                                                    func() { s.TimeShift(1, 0) },
 		"stream: Buffer: n is -1, want at least 0":                                                      func() { s.Buffer(-1) },
+		fmt.Sprintf("stream: Buffer: n is %d, want at most %d", max, most):                              func() { s.Buffer(max) },
+		fmt.Sprintf("stream: Chans: buffer is %d, want at most %d", max, most):                          func() { s.Chans(t.Context(), max) },
 	} {
 		t.Run(want, func(t *testing.T) { expectPanic(t, want, build) })
 	}

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"fmt"
+	"reflect"
 	"time"
 )
 
@@ -16,6 +17,16 @@ func requireFunc(missing bool, name string) {
 func requireMin(name string, n, least int) {
 	if n < least {
 		do(func() { panic(fmt.Sprintf("stream: %s is %d, want at least %d", name, n, least)) })
+	}
+}
+
+// requireBuffer panics when n is negative, or when n values of T do not fit into the address space.
+func requireBuffer[T any](name string, n int) {
+	requireMin(name, n, 0)
+	const bytes = 1 << (30 + 17*(^uint(0)>>63)) // 1 GiB where an int has 32 bits, 128 TiB where it has 64
+	const each = 64                             // the most that is stored with a value
+	if most := bytes / (each + uint64(reflect.TypeFor[T]().Size())); uint64(n) > most {
+		panic(fmt.Sprintf("stream: %s is %d, want at most %d", name, n, most))
 	}
 }
 

@@ -140,7 +140,7 @@ var errExit = errors.New("stream: Chans: the source ended its goroutine")
 // A panic of the source crashes the program, as on any goroutine.
 func (s Stream[T]) Chans(ctx context.Context, buffer int) (<-chan T, <-chan error) {
 	s.require("Chans")
-	requireMin("Chans: buffer", buffer, 0)
+	requireBuffer[T]("Chans: buffer", buffer)
 	values, errs := make(chan T, buffer), make(chan error, 1)
 	go func() {
 		defer close(errs)

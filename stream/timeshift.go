@@ -22,11 +22,12 @@ import (
 // comes at once.
 //
 // The source runs on its own goroutine. Each run allocates the memory for n values when it begins. TimeShift(0, n) is
-// the stream itself. An n below 1 panics.
+// the stream itself. An n below 1 panics, and so does an n that needs more than the address space.
 func (s Stream[T]) TimeShift(d time.Duration, n int) Stream[T] {
 	s.require("TimeShift")
 	requireWait("TimeShift: d", d)
 	requireMin("TimeShift: n", n, 1)
+	requireBuffer[timed[T]]("TimeShift: n", n)
 	if d == 0 || n == 1 {
 		return s.Delay(d)
 	}
