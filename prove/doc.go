@@ -21,6 +21,6 @@
 //	past-the-proxy                                   -      -            yes
 //
 // In real time hours, exact waits and jitter are not judged. Hot means more than 25 connections in two seconds of
-// refusals, or nine without a wait. Silence is not that of a broken network: the kernel still answers, so TCP keepalive and TCP_USER_TIMEOUT do
-// not notice it.
+// refusals, or nine without a wait. Silence is not that of a broken network: the kernel still answers, so TCP keepalive
+// and TCP_USER_TIMEOUT do not notice it.
 package prove

@@ -35,7 +35,7 @@ const (
 // Connections of a break that have no number.
 const (
 	nextConnection = -1 // the next one after the break before
-	anyConnection  = -2 // whichever it is when so many values have come
+	anyConnection  = -2 // whichever it is when the plan's number of values has come
 	lastConnection = -3 // whichever it is when all values have come
 )
 

@@ -6,8 +6,8 @@ import (
 	"github.com/retrywhen/retrywhen/internal/judge"
 )
 
-// More connections in the two seconds of a refusal, or so many without a wait after the one before, are a program that
-// does not wait: 600 in a minute are 20, and those that the kernel has accepted for the proxy meanwhile.
+// A program does not wait if it makes more than hotConnections in the two seconds of a refusal (600 in a minute are 20, and
+// the kernel accepts some for the proxy), or hotWaits without a wait after the one before.
 const hotConnections, hotWaits = 25, 9
 
 func (c *check) allowed() judge.Allowed {

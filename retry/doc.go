@@ -21,7 +21,7 @@
 //
 // # The way of a failure
 //
-// Every retry is made by one loop: Do's in do.go, Attempts' in attempts.go, a stream's in stream/retrywhen.go.
+// Do (do.go), Attempts (attempts.go) and a stream (stream/retrywhen.go) have one loop each, of the same steps:
 //
 //	f(ctx)             the attempt: a call, a turn of the loop, a run of the source
 //	Operation.Failed   decide.go:

@@ -24,7 +24,7 @@ const variable = "RECIPE_START"
 // start is how a program is started.
 type start struct {
 	File string // of its effects
-	Kill int    // after so many effects; 0 is never
+	Kill int    // after this number of effects; 0 is never
 	Args []string
 }
 
@@ -124,8 +124,8 @@ func (e *Effects) Apply(position any, events ...int) {
 	}
 }
 
-// Follow has the effect of each value, of which event returns the number and the position after it, until the program has
-// had so many different events.
+// Follow has the effect of each value, of which event returns the number and the position after it, until there were
+// effects of as many different events as events says.
 func Follow[T any](ctx context.Context, e *Effects, events int, values stream.Stream[T], event func(T) (n int, position any)) error {
 	return values.TakeWhile(func(v T) bool {
 		n, position := event(v)
@@ -134,7 +134,7 @@ func Follow[T any](ctx context.Context, e *Effects, events int, values stream.St
 	}).ForEach(ctx, func(T) {})
 }
 
-// Start starts the program with a file for its effects. After so many it kills itself; 0 is never.
+// Start starts the program with a file for its effects. After this number of effects it kills itself; 0 is never.
 func Start(t *testing.T, file string, kill int, args ...string) *exec.Cmd {
 	t.Helper()
 	text, err := json.Marshal(start{file, kill, args})
@@ -164,7 +164,7 @@ func End(t *testing.T, program *exec.Cmd, killed bool) {
 	}
 }
 
-// Again starts the program so many times, of which the i-th kills itself after(i) effects, and then until it ends by itself.
+// Again starts the program as often as kills says; the i-th time it kills itself after(i) effects. Then it runs to its end.
 func Again(t *testing.T, file string, kills int, after func(i int) int, args ...string) {
 	t.Helper()
 	for i := range kills {
@@ -173,8 +173,8 @@ func Again(t *testing.T, file string, kills int, after func(i int) int, args ...
 	End(t, Start(t, file, 0, args...), false)
 }
 
-// Check kills the program right after each so many effects, so many times. Then the events 1 to last must have had their
-// effects, in any order, and the table must have the row.
+// Check runs Again, with each effects before each kill. Then the events 1 to last must have had their effects, in any
+// order, and the table must have the row.
 func Check(t *testing.T, system string, kills, each, last int, repeated string, args ...string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "effects")

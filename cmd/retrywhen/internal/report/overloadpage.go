@@ -85,7 +85,7 @@ func (x *OverloadStrategyResult) figures() []Term {
 		return Term{name, percent(part), part, help}
 	}
 	return []Term{
-		{"recovers in", runs, 0, "so many runs, within " + axis.Time(sim.Soon) + " of the stall's end; the other figures are of the median run"},
+		{"recovers in", runs, 0, "the number of runs that recover within " + axis.Time(sim.Soon) + " of the stall's end; the other figures are of the median run"},
 		{"after", after, 0, "the median time from the stall's end until 95 % of the operations are answered within " + axis.Time(r.HealthyWithin)},
 		{"requests", axis.Number(r.Amplification), r.Amplification, "per operation, at the server"},
 		share("succeeded", r.Succeeded, r.Operations, "operations; some are still running at the end"),
