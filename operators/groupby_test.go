@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/goroutine"
@@ -96,6 +97,24 @@ func TestGroupBy_ClosedGroupsOpenAgain(t *testing.T) {
 		// The group takes one value, is busy with it for 5 ms and closes: the second one opens a new group.
 		f := func(key byte, group strs) strs { return group.Delay(5 * ms).Take(1) }
 		streamtest.Expect(s, operators.GroupBy(cold(s, "-abc----------------|"), series, f)).ToBe("------a----b----c---|")
+	})
+}
+
+// A value finds its group closed while f's stream still runs: f's second stream of the key is nil, which is an error.
+func TestGroupBy_ClosedGroupOpensAgainWithNil(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		all := operators.GroupBy(stream.Interval(time.Second), func(time.Time) int { return 0 }, func(_ int, group stream.Stream[time.Time]) stream.Stream[time.Time] {
+			if calls++; calls > 1 {
+				return nil
+			}
+			return group.Timeout(time.Second / 2).Catch(func(error) stream.Stream[time.Time] { return stream.Never[time.Time]() })
+		})
+		start := time.Now()
+		err := all.ForEach(t.Context(), func(time.Time) {})
+		if err == nil || err.Error() != "operators: GroupBy: f returned a nil stream" || time.Since(start) != 2*time.Second {
+			t.Errorf("got %v after %v", err, time.Since(start))
+		}
 	})
 }
 

@@ -9,9 +9,9 @@ import (
 // no effect.
 type Attempt struct {
 	n       int
-	last    error      // of the attempt before
-	failure error      // of this one
-	op      *Operation // nil when the turn is over
+	last    error     // of the attempt before
+	failure error     // of this one
+	loop    *attempts // nil when the turn is over
 }
 
 // N returns the number of this attempt in the whole loop, from 1.
@@ -27,8 +27,8 @@ func (a *Attempt) Fail(err error) { a.failure = err }
 // Reset records that this attempt works: if it fails later, that failure is the first in a row. If there were failures
 // before, the outage is over and OnRecovered is called. The first Reset of a turn refunds the budget.
 func (a *Attempt) Reset() {
-	if a.op != nil {
-		a.op.Reset()
+	if a.loop != nil {
+		a.loop.operation(true).Reset()
 	}
 }
 
@@ -57,18 +57,51 @@ func (a *Attempt) Reset() {
 // operation of its own.
 func (p Policy) Attempts(ctx context.Context) iter.Seq2[*Attempt, error] {
 	return func(yield func(*Attempt, error) bool) {
-		op, a := p.Start(ctx), &Attempt{}
-		end := op.Cancelled()
+		l := &attempts{ctx: ctx, config: p.settings()}
+		a, end := &l.first, error(nil)
+		if l.config.timed || ctx.Err() != nil {
+			end = l.operation(false).Cancelled()
+		}
 		for end == nil {
-			a = &Attempt{n: op.beginAttempt(), last: a.failure, op: &op}
+			if a.n > 0 {
+				a = &Attempt{n: a.n, last: a.failure}
+			}
+			a.n++
+			if l.op != nil {
+				l.op.beginAttempt()
+			}
+			a.loop = l
 			more := yield(a, nil)
-			a.op = nil
+			a.loop = nil
+			if a.failure == nil && l.op == nil {
+				l.config.refund(1)
+				return
+			}
+			op := l.operation(true)
 			if a.failure == nil || !more {
 				_ = op.Done(Outcome{Err: a.failure})
 				return
 			}
 			end = op.next(a.failure)
 		}
-		yield(a, op.Done(Outcome{Err: end}))
+		yield(a, l.op.Done(Outcome{Err: end}))
 	}
+}
+
+// attempts is one run of an Attempts loop.
+type attempts struct {
+	ctx    context.Context
+	config *config
+	op     *Operation // nil until it is needed, which it rarely is in a loop that succeeds at once
+	first  Attempt
+}
+
+// operation returns the operation. If there is none it makes one; running says that the first turn has begun.
+func (l *attempts) operation(running bool) *Operation {
+	if l.op == nil {
+		l.op = new(Operation)
+		l.op.begin(l.ctx, l.config)
+		l.op.running = running
+	}
+	return l.op
 }

@@ -33,6 +33,20 @@ func TestAttemptsWaitsBetweenItsTurns(t *testing.T) {
 	})
 }
 
+// A loop that succeeds at once makes no Operation.
+func TestAttemptsAllocatesOnce(t *testing.T) {
+	p := retry.New(backoff.Constant(time.Second), retry.Limit(3))
+	if n := testing.AllocsPerRun(100, func() {
+		for a, err := range p.Attempts(t.Context()) {
+			if a.N() != 1 || err != nil {
+				t.Error(a.N(), err)
+			}
+		}
+	}); n > 1 {
+		t.Errorf("%v allocations, want 1", n)
+	}
+}
+
 func TestAttemptsEnds(t *testing.T) {
 	for _, test := range []struct {
 		name string
