@@ -82,7 +82,13 @@ func TestShareReplay_LeavesAmongWhatItHasMissed(t *testing.T) {
 			s := operators.ShareReplay(fromScript("10a 20b 30c 40|"), 2)
 			consumers(
 				after(t, t.Context(), 0, s, yes, "10a 20b 30c 40|"),
-				func() { time.Sleep(25 * ms); leave(t.Context(), s) },
+				func() {
+					time.Sleep(25 * ms)
+					start := time.Now()
+					if leave(t.Context(), s); time.Since(start) != 0 {
+						t.Errorf("it left after %v, want at once", time.Since(start))
+					}
+				},
 			)
 			leave(t.Context(), s) // and when it is over
 			expectValues(t, s, []string{"b", "c"}, nil)

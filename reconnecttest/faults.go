@@ -42,9 +42,6 @@ func (c *check) either(ofStream, ofClient string) string {
 	return ofStream
 }
 
-// done reports whether all has come that must.
-func (c *check) done(t *judge.Tally) bool { return t.Complete() || c.Latest && t.LastCame() }
-
 // judgeDelivery judges what a client delivered, and how it ended.
 func (c *check) judgeDelivery(o *outcome) (all []judge.Fault) {
 	lost := c.Lost(o.Tally)

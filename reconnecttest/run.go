@@ -112,7 +112,7 @@ func (o *outcome) playIn(b *virtual.Bubble, c *check, n *network, unit func() in
 		synctest.Wait()
 		o.grown = w.own()
 	}
-	if c.ref != nil && !c.done(o.Tally) && !o.ended && !o.ending() {
+	if c.ref != nil && !c.Done(o.Tally) && !o.ended && !o.ending() {
 		w.show()
 	}
 	o.net = n.soFar()
@@ -202,14 +202,14 @@ func (o *outcome) until(c *check, w *waiting, cancel context.CancelCauseFunc) {
 		w.until(most, func() bool { r := soFar(); return r.cuts == flaps && r.connected })
 		w.within(2 * worked)
 	case o.afterwards > 0:
-		if !w.until(most, func() bool { return c.done(o.Tally) }) || w.within(o.afterwards) {
+		if !w.until(most, func() bool { return c.Done(o.Tally) }) || w.within(o.afterwards) {
 			return
 		}
 		w.net.breakAll(o.fate)
 		fallthrough
 	default:
 		breaks := o.fate != unbroken || o.busy > 0 || o.hold > 0
-		for w.until(most, func() bool { return c.done(o.Tally) && (!breaks || soFar().back) }) {
+		for w.until(most, func() bool { return c.Done(o.Tally) && (!breaks || soFar().back) }) {
 			if n := soFar().breaks; w.within(watching) || soFar().breaks == n {
 				return
 			}
