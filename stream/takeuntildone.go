@@ -40,14 +40,10 @@ func (s Stream[T]) TakeUntilDone(done <-chan struct{}) Stream[T] {
 		if err := ending.ContextError(ctx); err != nil || closed(done) {
 			return err
 		}
-		over := false
 		err := op.TakeUntil("stream", func(ctx context.Context, yield func(T) bool) error {
-			return s(ctx, func(v T) bool {
-				over = over || closed(done)
-				return !over && yield(v)
-			})
+			return s(ctx, func(v T) bool { return !closed(done) && yield(v) })
 		}, stop)(ctx, yield)
-		if err != nil && (over || closed(done)) {
+		if err != nil && closed(done) {
 			return ending.ContextError(ctx)
 		}
 		return err
