@@ -7,6 +7,8 @@ import (
 	"flag"
 	"fmt"
 	"hash/fnv"
+	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -38,6 +40,7 @@ func TestMain(m *testing.M) {
 	case "":
 		flag.Parse()
 		flag.Set("test.parallel", "12") // the tests mostly wait
+		nextPort.Store(20000 + rand.Int32N(10000))
 		os.Exit(m.Run())
 	case "server":
 		os.Exit(serverRole(os.Args[1], os.Args[2]))
@@ -357,14 +360,19 @@ func quantile(sorted []time.Duration, q float64) time.Duration {
 	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)].Round(time.Millisecond)
 }
 
-// freePort returns a port that was free a moment ago. A server that is killed and restarted needs a fixed port.
+var nextPort atomic.Int32
+
+// freePort returns a port for a server that is killed and restarted. No system gives it to the caller of a connection, as
+// it may do with one that a listener has just closed.
 func freePort(t *testing.T) string {
 	t.Helper()
-	srv, err := embedded.Start(t.TempDir(), embedded.Listen(0))
-	if err != nil {
-		t.Fatal(err)
+	for range 1000 {
+		port := fmt.Sprint(nextPort.Add(1))
+		if l, err := net.Listen("tcp", "127.0.0.1:"+port); err == nil {
+			l.Close()
+			return port
+		}
 	}
-	url := srv.URL()
-	srv.Close()
-	return url[strings.LastIndex(url, ":")+1:]
+	t.Fatal("no port is free")
+	return ""
 }
