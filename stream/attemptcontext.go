@@ -37,11 +37,11 @@ func (a *attemptContext) parent() context.Context { return a.subscription.Contex
 
 // finish cancels the context.
 func (a *attemptContext) finish() {
-	end := uint32(byItself)
+	how := uint32(byItself)
 	if a.parent().Err() != nil {
-		end = cutOff
+		how = cutOff
 	}
-	atomic.StoreUint32(&a.over, end)
+	atomic.StoreUint32(&a.over, how)
 	if inner := a.inner.Load(); inner != nil {
 		inner.cancel()
 	}
