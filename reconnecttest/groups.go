@@ -77,7 +77,7 @@ func (c *check) atValues(name, where string, judges func(*outcome) []judge.Fault
 	return c.group(name, judges, func() []scenario {
 		return each(1, len(c.ref), func(i int) scenario {
 			sc := of(i)
-			sc.name, sc.where, sc.at = fmt.Sprint("value ", i), where+" "+show(c.ref[i-1:i]), -1
+			sc.name, sc.where, sc.at = fmt.Sprint("value ", i), where+" "+judge.AtMost3(c.ref[i-1:i]), -1
 			return sc
 		})
 	})
@@ -151,12 +151,7 @@ func (c *check) outageGroups() []group {
 			return []scenario{{name: "flapping", at: -1, flaps: true, where: "each connection delivers one value and is cut"}}
 		}, c.flapping},
 		c.group("idle", c.judgeBreak, func() []scenario {
-			one := scenario{fate: cut, at: -1, afterwards: time.Hour, where: "an hour of quiet, then the connection is cut"}
-			if !c.dials {
-				one = c.at(c.units-1, scenario{where: "an hour without events, then the connection is cut,", hold: time.Hour})
-			}
-			one.name = "idle"
-			return []scenario{one}
+			return []scenario{{name: "idle", fate: cut, at: -1, afterwards: time.Hour, where: "an hour of quiet, then the connection is cut"}}
 		}),
 		down("down", cut, -1, "the server refuses connections"),
 		down("accept and end", ends, 0, "the server accepts connections and ends them at once,"),

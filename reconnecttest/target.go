@@ -114,27 +114,22 @@ type host struct {
 	serve func(context.Context, net.Listener)
 
 	mu       sync.Mutex
-	listener *port // nil while there is no server
+	listener *port
 	cancel   context.CancelFunc
 }
 
 func (h *host) start() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	l := newPort()
 	ctx, cancel := context.WithCancel(h.ctx)
-	h.listener, h.cancel = l, cancel
-	go h.serve(ctx, l)
+	h.listener, h.cancel = newPort(ctx), cancel
+	go h.serve(ctx, h.listener)
 }
 
 func (h *host) stop() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.listener != nil {
-		_ = h.listener.Close()
-		h.cancel()
-		h.listener = nil
-	}
+	h.cancel()
 }
 
 // close stops the server, and lets time pass until it and what the client has left have ended: time stands still when a
@@ -150,7 +145,6 @@ func (h *host) fall() {
 	if h.net.restart {
 		go func() {
 			h.stop()
-			h.net.breakOnly(cut)
 			time.Sleep(time.Second)
 			h.start()
 		}()
@@ -169,7 +163,7 @@ func (h *host) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 		_ = w.client.Close()
 		return nil, context.Cause(ctx)
 	case w.over(): // it was accepted and closed
-	case h.listener == nil || !h.listener.offer(w.server):
+	case !h.listener.offer(w.server):
 		h.net.refuses(w.link)
 		return nil, errRefused
 	}
