@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -16,7 +17,6 @@ type link struct {
 	// Under the proxy's mutex:
 	server *net.TCPConn
 	sent   int64 // to the client
-	sentAt time.Time
 	fate   fate
 	ended  bool // by the server
 	left   bool // by the client
@@ -50,8 +50,8 @@ type breaking struct {
 	later  bool // its connection has ended, and the next chunk of a later one counts
 }
 
-// calm is the time between what was sent last and a break, in which the program's kernel gives it to the program: RST
-// would take it away.
+// calm is the time before a break, in which the program's kernel gives what was sent last to the program: RST would take
+// it away.
 const calm = 5 * time.Millisecond
 
 // run runs the link until both of its connections are closed.
@@ -63,12 +63,8 @@ func (l *link) run() {
 	}
 	l.p.mu.Lock()
 	l.server = server
-	dead := l.fate == wasReset
 	l.p.mu.Unlock()
-	if dead { // the proxy was closed meanwhile
-		reset(server)
-		return
-	}
+	defer context.AfterFunc(l.p.ctx, l.reset)()
 	up := make(chan struct{})
 	go func() {
 		defer close(up)
@@ -105,13 +101,8 @@ func (l *link) up() {
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := l.client.Read(buffer)
-		switch fate := l.now(); {
-		case n > 0 && fate == wasClosed: // a connection that a server has closed does so
-			l.reset()
-		case n > 0 && fate == works:
-			if _, failed := l.server.Write(buffer[:n]); failed != nil && l.now() == works {
-				l.reset()
-			}
+		if l.now() == works {
+			_, _ = l.server.Write(buffer[:n])
 		}
 		if err != nil {
 			l.clientEnds(err)
@@ -130,15 +121,19 @@ func (l *link) clientEnds(err error) {
 	}
 	l.missed()
 	l.p.mu.Unlock()
-	switch {
-	case fate == wasClosed:
-		_ = l.client.Close()
-	case fate == works && errors.Is(err, io.EOF):
-		_ = l.server.CloseWrite()
-	case fate == works:
-		reset(l.server)
+	if fate == works {
+		end(l.server, err)
 	}
 	l.p.wake()
+}
+
+// end ends a connection as the other one has ended.
+func end(c *net.TCPConn, err error) {
+	if errors.Is(err, io.EOF) {
+		_ = c.CloseWrite()
+	} else {
+		reset(c)
+	}
 }
 
 // missed makes the next chunk of a later connection the place of a break whose connection has ended before. The caller
@@ -201,20 +196,14 @@ func (l *link) share(b []byte) (pass int, breaks *breaking) {
 	if pass > 0 {
 		p.record(l, b[:pass])
 		l.sent += int64(pass)
-		l.sentAt = time.Now()
 	}
 	return pass, breaks
 }
 
 // breakNow breaks the link.
 func (l *link) breakNow(b breaking) {
+	time.Sleep(calm)
 	p := l.p
-	p.mu.Lock()
-	since := time.Since(l.sentAt)
-	p.mu.Unlock()
-	if since < calm {
-		time.Sleep(calm - since)
-	}
 	p.mu.Lock()
 	l.fate = b.fate
 	server := l.server
@@ -250,11 +239,8 @@ func (l *link) serverEnds(err error) {
 		l.missed()
 	}
 	l.p.mu.Unlock()
-	switch {
-	case fate == works && errors.Is(err, io.EOF):
-		_ = l.client.CloseWrite()
-	case fate == works:
-		reset(l.client)
+	if fate == works {
+		end(l.client, err)
 	}
 	l.p.wake()
 }

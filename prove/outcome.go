@@ -3,6 +3,7 @@ package prove
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/judge"
@@ -80,7 +81,7 @@ func (c *check) play(ctx context.Context, sc scenario) *outcome {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	o.timeline = p.timeline.Lines()
+	o.chunks, o.timeline = p.chunks, p.timeline.Lines()
 	return o
 }
 
@@ -109,9 +110,6 @@ func (o *outcome) watch(ctx context.Context, c *check, p *proxy, client *program
 		}
 	}
 	o.seen, o.last = p.look(), o.tally.Last()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	o.chunks = p.chunks
 }
 
 // until returns when the run is over, if nothing else happens.
@@ -143,21 +141,8 @@ func (o *outcome) until(c *check, s seen, start, lastEvent time.Time) time.Time 
 	return end
 }
 
-func latest(all ...time.Time) (last time.Time) {
-	for _, t := range all {
-		if t.After(last) {
-			last = t
-		}
-	}
-	return last
-}
-
-func earliest(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
+func latest(all ...time.Time) time.Time   { return slices.MaxFunc(all, time.Time.Compare) }
+func earliest(all ...time.Time) time.Time { return slices.MinFunc(all, time.Time.Compare) }
 
 // events makes the events of a run.
 func (c *check) events(ctx context.Context, r Run, p *proxy) error {

@@ -75,12 +75,6 @@ func listen(ctx context.Context, server string, plan []breaking) (*proxy, error)
 func (p *proxy) close() {
 	p.cancel()
 	_ = p.l.Close()
-	p.mu.Lock()
-	links := p.links
-	p.mu.Unlock()
-	for _, l := range links {
-		l.reset()
-	}
 	p.tasks.Wait()
 }
 
@@ -153,22 +147,21 @@ func (p *proxy) delivered(value string, last bool) {
 	p.values++
 	p.timeline.Note("value %q", value)
 	if last && p.claimed == 0 && len(p.plan) > 0 && p.plan[0].conn == lastConnection {
-		time.AfterFunc(afterLast, p.breakLast)
+		p.tasks.Go(p.breakLast)
 	}
 }
 
-// breakLast breaks the connection that works, or else the next one.
+// breakLast breaks the connection that works a while after the last value, or else the next one.
 func (p *proxy) breakLast() {
+	pause(p.ctx, afterLast)
 	p.mu.Lock()
 	i := slices.IndexFunc(p.links, func(l *link) bool { return l.worksLocked() && l.server != nil })
-	if p.claimed > 0 || i < 0 || p.ctx.Err() != nil {
+	if p.claimed > 0 || i < 0 {
 		p.plan[0].conn = anyConnection
 		p.mu.Unlock()
 		return
 	}
 	p.claimed++
-	p.tasks.Add(1)
-	defer p.tasks.Done()
 	l, plan := p.links[i], p.plan[0]
 	p.mu.Unlock()
 	l.breakNow(plan)

@@ -39,6 +39,8 @@ type scenario struct {
 	since time.Time // when the undisturbed run was at its first break
 }
 
+var fates = map[Way]fate{Cut: wasReset, End: wasClosed, Silence: silent}
+
 // refusal is for how long connections are refused.
 const refusal = 2 * time.Second
 
@@ -51,15 +53,14 @@ func (u *undisturbed) scenarios(way Way) (all []scenario) {
 	name := func(p place) string {
 		return fmt.Sprintf("chunk %d of %d (connection %d, byte %d)", p.number, u.chunks, p.conn+1, p.at)
 	}
-	last := u.places[len(u.places)-1]
 	switch way {
 	case Cut, End, Silence:
-		f := map[Way]fate{Cut: wasReset, End: wasClosed, Silence: silent}[way]
 		for _, p := range u.places {
-			add(p, string(way), "before "+name(p), breaking{fate: f, conn: p.conn, at: p.at})
+			add(p, string(way), "before "+name(p), breaking{fate: fates[way], conn: p.conn, at: p.at})
 		}
-		if f != silent && !u.ends {
-			add(last, string(way), "after the last value", breaking{fate: f, conn: lastConnection})
+		if way != Silence && !u.ends {
+			last := u.places[len(u.places)-1]
+			add(last, string(way), "after the last value", breaking{fate: fates[way], conn: lastConnection})
 		}
 	case Amid:
 		halved := slices.DeleteFunc(slices.Clone(u.places), func(p place) bool { return p.half == 0 })
@@ -74,11 +75,11 @@ func (u *undisturbed) scenarios(way Way) (all []scenario) {
 		}
 	case Twice:
 		middle := u.places[len(u.places)/2]
-		for _, f := range []fate{wasReset, wasClosed, silent} {
+		for _, both := range []Way{Cut, End, Silence} {
 			for i, at := range u.early {
-				add(middle, "twice "+map[fate]string{wasReset: "(cut)", wasClosed: "(end)", silent: "(silence)"}[f],
+				add(middle, fmt.Sprintf("twice (%s)", both),
 					fmt.Sprintf("before %s, and before byte %d of the next connection (where chunk %d of the first began)", name(middle), at, i+1),
-					breaking{fate: f, conn: middle.conn, at: middle.at}, breaking{fate: f, conn: nextConnection, at: at})
+					breaking{fate: fates[both], conn: middle.conn, at: middle.at}, breaking{fate: fates[both], conn: nextConnection, at: at})
 			}
 		}
 	}
