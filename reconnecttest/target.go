@@ -84,25 +84,18 @@ func (d dialling[V]) begin(b *virtual.Bubble, n *network) (clientFunc, func()) {
 
 func (d dialling[V]) complete(_ *network, quiet time.Duration) bool { return quiet >= 20*time.Second }
 
-func (d dialling[V]) own(all []virtual.Goroutine, n *network) (own []virtual.Goroutine) {
+func (d dialling[V]) own(all []virtual.Goroutine, n *network) []virtual.Goroutine {
 	if len(all) == 0 {
 		return nil
 	}
 	labelled := goroutine.Labelled(clientLabel, n.client) // without their numbers
-	start := func(g goroutine.Goroutine) string {
-		if len(g.Calls) == 0 {
-			return ""
-		}
-		return g.Calls[len(g.Calls)-1].Function
-	}
-	for _, g := range all {
-		i := slices.IndexFunc(labelled, func(other goroutine.Goroutine) bool { return start(other) == start(goroutine.Goroutine(g)) })
+	return slices.DeleteFunc(all, func(g virtual.Goroutine) bool {
+		i := slices.Index(labelled, g.Start())
 		if i >= 0 {
 			labelled = slices.Delete(labelled, i, i+1)
-			own = append(own, g)
 		}
-	}
-	return own
+		return i < 0
+	})
 }
 
 func (d dialling[V]) show(int) string { return "" }

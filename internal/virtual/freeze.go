@@ -13,6 +13,9 @@ import (
 // FreezeAfter is how long a bubble may stand still, in real time, before its test fails.
 var FreezeAfter = 10 * time.Second
 
+// leaving is how long, in real time, to wait at the end of a test for what a frozen bubble leaves.
+const leaving = 5 * time.Second
+
 // looks is at how many consecutive looks a frozen bubble has not changed. A look stops the world, for which every
 // goroutine that runs must come to a safe point. So a slow machine makes progress between two looks.
 const looks = 10
@@ -21,7 +24,6 @@ const looks = 10
 type watch struct {
 	still time.Duration // a bubble that stands still for so long, in real time, is frozen
 	moved func() bool   // whether it does what it should, although it does not stand still; may be nil
-	leave time.Duration // how long to wait, at the end of the test, for what a frozen bubble leaves; 0: a minute
 }
 
 // await waits until the bubble is over, or until it is frozen or has not moved; then it returns its goroutines.
