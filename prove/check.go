@@ -233,7 +233,7 @@ func (c *check) tell(t *trial, f judge.Fault) {
 
 // finding makes a finding of what the judge has found.
 func (c *check) finding(f *judge.Found) Finding {
-	finding := Finding{Kind: Kind(f.Kind), Where: f.Where, What: f.What, Mend: f.Advice(), Shown: f.Shown, Scenarios: f.Scenarios, Timeline: f.Timeline}
+	finding := Finding{Kind: Kind(f.Kind), Where: f.Where, What: f.What, Mend: f.Mend, Shown: f.Shown, Scenarios: f.Scenarios, Timeline: f.Timeline}
 	for _, k := range c.Known {
 		if k.is(finding) {
 			finding.Known = k.Why

@@ -64,10 +64,9 @@ func (c *check) play(ctx context.Context, sc scenario) *outcome {
 	running, cancel := context.WithCancel(ctx)
 	defer cancel()
 	client := c.start(running, r, p, o)
-	eventsOver := make(chan struct{})
 	events := make(chan error, 1)
 	go func() {
-		defer close(eventsOver)
+		defer close(events)
 		events <- c.events(running, r, p)
 	}()
 	o.watch(ctx, c, p, client, events)
@@ -75,18 +74,16 @@ func (c *check) play(ctx context.Context, sc scenario) *outcome {
 	p.note("the program is told to end")
 	cancel()
 	returned := client.stop(c.Stop)
-	<-eventsOver
+	for range events { // until they are over
+	}
 	if returned {
-		o.held = p.heldFor(lastClose)
+		o.held = p.held()
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	o.chunks, o.timeline = p.chunks, p.timeline.Lines()
 	return o
 }
-
-// lastClose is the time in which the connections of a program that has returned are closed.
-const lastClose = time.Second
 
 // watch lets time pass until the scenario is over, and takes the outcome down.
 func (o *outcome) watch(ctx context.Context, c *check, p *proxy, client *program, events <-chan error) {

@@ -140,15 +140,14 @@ func (c *check) lostFault(o *outcome, lost []any) judge.Fault {
 		}
 	} else if at, asked := o.net.sent, o.net.asked[0]; asked > at {
 		f.What += fmt.Sprintf(": after event %d it continued at event %d", at, asked+1)
-		f.Mend = "do events share a position? It moves when the last of them has been taken"
-		f.All = "is the position one too far, or does it move before the event is taken?"
+		f.Mend = "is the position one too far, or does it move before the event is taken? If events share one, it moves when the last of them has been taken"
 	} else if len(o.Lost(c.first(asked))) < len(lost) {
 		f.Mend = "does it read ahead? The position moves when the consumer has taken the value, and what has been read is not dropped"
 	} else {
 		f.Mend = "does it drop as repeated what it has not delivered?"
 	}
 	if o.net.breaks > 1 {
-		f.Mend, f.All = "does the position survive the second break, before and after the first value of a connection?", ""
+		f.Mend = "does the position survive the second break, before and after the first value of a connection?"
 	}
 	return f
 }
@@ -157,15 +156,13 @@ func (c *check) lostFault(o *outcome, lost []any) judge.Fault {
 func (c *check) repeatedFault(o *outcome, f judge.Fault) judge.Fault {
 	if len(o.net.asked) > 0 {
 		f.What += fmt.Sprintf(": after event %d it continued at event %d", o.net.sent, o.net.asked[0]+1)
-		f.Mend = "do events share a position? It must drop those that it has delivered, or say AtLeastOnce"
-		f.All = "is the position one too low (>= for >)? If the server sends its last event again, the client must drop it"
+		f.Mend = "is the position one too low (>= for >)? If the server sends its last event again, or events share a position, the client must drop what it has delivered, or say AtLeastOnce"
 		if o.net.asked[0] == 0 && o.net.sent > 1 {
 			f.Mend = "does it start from the beginning? Resume continues at a position"
-			f.All = f.Mend
 		}
 	}
 	if o.net.breaks > 1 {
-		f.Mend, f.All = "does the position survive the second break?", ""
+		f.Mend = "does the position survive the second break?"
 	}
 	return f
 }
@@ -244,14 +241,10 @@ func (c *check) judgeStuck(o *outcome) judge.Fault {
 		return fault(prove.Hot, "does each turn of the loop wait, or end after an error?", "%s", o.net.hot)
 	case o.spins:
 		return fault(prove.Hot, "does each turn of the loop wait, or end after an error?", "it runs for 30 s of real time, and its virtual time does not move:%s",
-			virtual.List(running(o.stuck)))
+			virtual.List(slices.DeleteFunc(o.stuck, func(g virtual.Goroutine) bool { return g.State != "running" && g.State != "runnable" })))
 	case o.deaf && c.ref != nil:
 		return fault(prove.Silent, c.mendSilence(o), "it noticed nothing: it reads without a deadline, and no other goroutine of it waits for time%s", after("; it lost ", c.Lost(o.Tally)))
 	}
 	return fault(prove.Unjudged, "", "this cannot be judged: time stands still in the bubble, because a goroutine waits for something that is not in it, or for a mutex that is held during a wait:%s",
 		virtual.Stuck(o.stuck))
-}
-
-func running(all []virtual.Goroutine) []virtual.Goroutine {
-	return slices.DeleteFunc(slices.Clone(all), func(g virtual.Goroutine) bool { return g.State != "running" && g.State != "runnable" })
 }

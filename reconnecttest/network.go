@@ -48,6 +48,7 @@ type network struct {
 type link struct {
 	number int // the number of its dial, from 1
 	since  time.Time
+	offer  func() bool    // hands it to the server, and reports whether that listens; may be nil
 	sever  func(how fate) // breaks it
 	broken bool
 	closed bool // by the client
@@ -93,7 +94,7 @@ func (n *network) dial(ctx context.Context, l *link) error {
 		n.mu.Lock()
 		n.lost(false)
 		return err
-	case down && n.lets < 0 || n.breaks > 0 && n.refused < n.refuse:
+	case down && n.lets < 0 || n.breaks > 0 && n.refused < n.refuse || l.offer != nil && !l.offer():
 		n.refused++
 		n.note("refused")
 		n.lost(true)
@@ -174,15 +175,6 @@ func (n *network) closes(l *link) {
 		n.note("closes connection %d", l.number)
 		n.drop(l, false)
 	}
-}
-
-// refuses records that a server did not take a connection, which is not the client's.
-func (n *network) refuses(l *link) {
-	n.closes(l)
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.lost(true)
-	n.back = false
 }
 
 // breakAll breaks all connections.

@@ -144,13 +144,9 @@ func (o *outcome) finish(b *virtual.Bubble, w *waiting) {
 	time.Sleep(prompt)
 	synctest.Wait()
 	o.left, o.unclosed = w.own(), unclosed()
-	switch {
-	case len(o.left) == 0:
-	case o.ending() || o.fate == silence: // it may have left the silent connection
+	if len(o.left) > 0 {
 		w.show()
 		time.Sleep(time.Hour) // what only sleeps ends
-	default:
-		o.left, o.unclosed = nil, 0 // that is judged where the client is stopped
 	}
 }
 

@@ -146,19 +146,17 @@ func (h *host) fall() {
 
 func (h *host) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	w := newWire(h.net)
+	w.link.offer = func() bool {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return h.listener.offer(w.server)
+	}
 	if err := h.net.dial(ctx, w.link); err != nil {
 		return nil, err
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		_ = w.client.Close()
 		return nil, context.Cause(ctx)
-	case w.over(): // it was accepted and closed
-	case !h.listener.offer(w.server):
-		h.net.refuses(w.link)
-		return nil, errRefused
 	}
 	return w.client, nil
 }

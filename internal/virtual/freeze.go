@@ -59,19 +59,12 @@ func Blocking(all []Goroutine) []Goroutine {
 // who runs a method of the type, or else a function of the package, that locks it.
 func Stuck(all []Goroutine) string {
 	waiting := Blocking(all)
-	var others, reading []Goroutine
-	for _, g := range all {
-		if g.Durable && g.Reads() {
-			reading = append(reading, g)
-		} else if g.Durable {
-			others = append(others, g)
-		}
-	}
+	durable := slices.DeleteFunc(slices.Clone(all), func(g Goroutine) bool { return !g.Durable })
 	text := List(waiting)
-	if len(reading) > 0 {
+	if reading := slices.DeleteFunc(slices.Clone(durable), func(g Goroutine) bool { return !g.Reads() }); len(reading) > 0 {
 		text += "\n    " + strings.Join(Waits(reading), ", ")
 	}
-	if holding := holders(waiting, append(others, reading...)); len(holding) > 0 {
+	if holding := holders(waiting, durable); len(holding) > 0 {
 		text += "\n    the mutex may be held by who " + strings.Join(Waits(holding), ", ")
 	}
 	return text
