@@ -46,17 +46,17 @@ func (s *sections[T]) each(ctx context.Context, cut <-chan struct{}, yield func(
 		if !ok {
 			return err
 		}
-		if !yieldAndRequest(event, yield) {
+		if !yieldAndRequest(event.Value, yield, event.From.Request) {
 			return nil
 		}
 	}
 }
 
-// yieldAndRequest yields the value and lets the source continue, also if yield panics, because f's stream may recover
-// the panic.
-func yieldAndRequest[T any](event handoff.Event[T], yield func(T) bool) bool {
-	defer event.From.Request()
-	return yield(event.Value)
+// yieldAndRequest yields a value and lets its source continue, also if yield panics, because f's stream may recover the
+// panic.
+func yieldAndRequest[T any](v T, yield func(T) bool, request func()) bool {
+	defer request()
+	return yield(v)
 }
 
 // next returns the next value of the open section. It returns false when the section is closed, with the source's error
