@@ -12,7 +12,7 @@ import (
 //
 // Each run begins with the given seed: if it is a map, a slice or a pointer, f must not change what it refers to.
 func Reduce[T, A any](s stream.Stream[T], seed A, f func(A, T) A) stream.Stream[A] {
-	return op.Reduce(here, s, seed, f)
+	return op.Reduce(here, "Reduce", s, seed, f)
 }
 
 // Count yields the number of values of s when s has ended. If s fails, there is no result.
@@ -20,5 +20,5 @@ func Reduce[T, A any](s stream.Stream[T], seed A, f func(A, T) A) stream.Stream[
 //	s:        --a--b--c--|
 //	Count:    -----------3|
 func Count[T any](s stream.Stream[T]) stream.Stream[int] {
-	return op.Count(here, s)
+	return op.Reduce(here, "Count", s, 0, func(n int, _ T) int { return n + 1 })
 }

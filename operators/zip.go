@@ -63,8 +63,8 @@ func ZipWith3[A, B, C, D any](a stream.Stream[A], b stream.Stream[B], c stream.S
 //
 // It ends as soon as one of them has ended, or at the first failure, and cancels the others. It treats an error with
 // which another one returns then as ZipWith does. Without streams it is empty. Nothing is buffered: each stream waits
-// for the others' values, and all wait until the consumer is done with the slice, which it may keep. Each stream runs on
-// its own goroutine.
+// for the others' values, and all wait until the consumer is done with the slice, which it may keep. s[0] runs on the
+// caller's goroutine, each other stream on its own.
 func ZipSlice[T any](s ...stream.Stream[T]) stream.Stream[[]T] {
 	return op.ZipSlice[T](here, s...)
 }

@@ -7,8 +7,7 @@ import (
 
 // Sample is operators.Sample.
 func Sample[T, U any](p Package, s Stream[T], sampler Stream[U]) Stream[T] {
-	p.NotNil("Sample", "s", s == nil)
-	p.NotNil("Sample", "sampler", sampler == nil)
+	require(p, "Sample", s, "sampler", sampler == nil)
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {
 		var seen latest[T]
 		values := notifier[T]{source: s, receive: seen.put, endsBoth: true}

@@ -7,8 +7,7 @@ import (
 
 // TakeUntil is operators.TakeUntil.
 func TakeUntil[T, U any](p Package, s Stream[T], stop Stream[U]) Stream[T] {
-	p.NotNil("TakeUntil", "s", s == nil)
-	p.NotNil("TakeUntil", "stop", stop == nil)
+	require(p, "TakeUntil", s, "stop", stop == nil)
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {
 		end := notifier[U]{source: stop, receive: func(U) bool { return false }}
 		return withNotifier(scope, end, func(run *interruption) error {

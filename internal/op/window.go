@@ -18,10 +18,9 @@ import (
 func Window[T, U any, W ~func(context.Context, func(T) bool) error, S ~func(context.Context, func(U) bool) error](
 	p Package, s Stream[T], most int, span time.Duration, f func(window W) S,
 ) Stream[U] {
-	p.NotNil("Window", "s", s == nil)
+	require(p, "Window", s, "f", f == nil)
 	p.atLeast1("Window", "most", most)
 	p.notNegative("Window", "span", span)
-	p.NotNil("Window", "f", f == nil)
 	errRun := fmt.Errorf("%s: Window: a window is run once, while f's stream runs: %w", string(p), ending.ErrNotRestartable)
 	build := func(w Stream[T]) (Stream[U], error) {
 		if made := f(W(w)); made != nil {

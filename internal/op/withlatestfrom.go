@@ -10,8 +10,7 @@ import (
 
 // WithLatestFrom is operators.WithLatestFrom.
 func WithLatestFrom[A, B, C any](p Package, s Stream[A], other Stream[B], f func(A, B) C) Stream[C] {
-	p.NotNil("WithLatestFrom", "s", s == nil)
-	p.NotNil("WithLatestFrom", "other", other == nil)
+	require(p, "WithLatestFrom", s, "other", other == nil)
 	p.NotNil("WithLatestFrom", "f", f == nil)
 	return withJointScope(func(scope *handoff.Scope, release func(), out *ending.Consumer[C]) error {
 		var seen latest[B]
