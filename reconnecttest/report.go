@@ -26,10 +26,11 @@ type (
 // check is a check of one client.
 type check struct {
 	options
-	target target
-	name   string // CheckResume or Check
-	noun   string // of a unit: an event or a write
-	dials  bool   // the client has wires, whose writes can break in the middle
+	target  target
+	name    string // CheckResume or Check
+	noun    string // of a unit: an event or a write
+	dials   bool   // the client has wires, whose writes can break in the middle
+	forgets bool   // the server can lose events
 
 	ref    judge.Reference
 	of     []int // the unit of each value
@@ -59,7 +60,7 @@ func newCheck(name, noun string, target target, opts []Option) *check {
 }
 
 // run plays the groups, and reports what they show.
-func (c *check) run(t testing.TB, groups []group) Report {
+func (c *check) run(t testing.TB) Report {
 	t.Helper()
 	runner, ok := t.(interface {
 		Run(string, func(*testing.T)) bool
@@ -70,6 +71,7 @@ func (c *check) run(t testing.TB, groups []group) Report {
 	if goroutine.Current().Bubble != 0 {
 		panic("reconnecttest: " + c.name + ": called inside a synctest bubble; it makes bubbles of its own, so call it from the test itself")
 	}
+	groups := slices.Concat(c.breakGroups(), c.stopGroups(), c.twiceGroups(), c.outageGroups(), c.lossGroups())
 	_, plain := t.(*testing.T)
 	played := 0
 	for _, g := range groups {
