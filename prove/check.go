@@ -117,9 +117,6 @@ func (t Target) prepare() (*check, error) {
 	if len(t.Ways) == 0 {
 		t.Ways = ways
 	}
-	if t.Event == nil {
-		t.Events = 0
-	}
 	c := &check{Target: t, reported: map[string]bool{}, certain: map[string]bool{}}
 	c.prefix = "r" + strconv.FormatInt(1<<24+rand.N[int64](1<<24), 36) // 5 characters
 	return c, nil
@@ -134,9 +131,6 @@ func orDefault[T int | time.Duration](name string, field *T, value T) {
 		*field = value
 	}
 }
-
-// name returns the name of the next run.
-func (c *check) name() string { return fmt.Sprintf("%s%06d", c.prefix, c.runs.Add(1)) }
 
 // each calls f for each number below n, Parallel at once, until ctx ends.
 func (c *check) each(ctx context.Context, n int, f func(i int)) {

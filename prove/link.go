@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"sync"
 	"time"
 )
 
@@ -64,13 +65,10 @@ func (l *link) run() {
 		return
 	}
 	defer context.AfterFunc(l.p.ctx, l.reset)()
-	up := make(chan struct{})
-	go func() {
-		defer close(up)
-		l.up()
-	}()
+	var up sync.WaitGroup
+	up.Go(l.up)
 	l.down()
-	<-up
+	up.Wait()
 	_ = l.client.Close()
 	_ = server.Close()
 }
@@ -235,9 +233,7 @@ func (l *link) serverEnds(err error) {
 		l.ended = true
 		l.p.timeline.Note("the server ends connection %d", l.index+1)
 	}
-	if way != Silence {
-		l.missed()
-	}
+	l.missed()
 	l.p.mu.Unlock()
 	if way == works {
 		follow(l.client, err)

@@ -60,7 +60,7 @@ func (c *check) play(ctx context.Context, sc scenario) *outcome {
 	}
 	o.p = p
 	defer p.close()
-	r := Run{Name: c.name(), Addr: p.l.Addr().String(), Server: c.Server}
+	r := Run{Name: fmt.Sprintf("%s%06d", c.prefix, c.runs.Add(1)), Addr: p.l.Addr().String(), Server: c.Server}
 	if c.Before != nil {
 		if err := c.Before(ctx, r); err != nil {
 			o.trouble = fmt.Errorf("before: %w", err)

@@ -96,9 +96,6 @@ func (p *proxy) admit(c *net.TCPConn) *link {
 	if p.first.IsZero() {
 		p.first = now
 	}
-	if p.ctx.Err() != nil {
-		return nil
-	}
 	if now.Before(p.refusing) {
 		p.refused++
 		if p.refusals == 0 && now.Sub(p.refusedAt) < calm {

@@ -167,12 +167,8 @@ func (c *check) repeatedFault(o *outcome, f judge.Fault) judge.Fault {
 
 // first returns the index of the first value that comes from the unit or from a later one.
 func (c *check) first(unit int) int {
-	for i, of := range c.of {
-		if of >= unit {
-			return i
-		}
-	}
-	return len(c.of)
+	i, _ := slices.BinarySearch(c.of, unit)
+	return i
 }
 
 // judgeStop judges a client whose context has ended or whose consumer has stopped.

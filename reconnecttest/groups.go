@@ -308,6 +308,4 @@ func (c *check) position(i int) int {
 }
 
 // delivers reports whether the events from first to before last deliver a value.
-func (c *check) delivers(first, last int) bool {
-	return slices.ContainsFunc(c.of, func(unit int) bool { return unit >= first && unit < last })
-}
+func (c *check) delivers(first, last int) bool { return c.first(first) < c.first(last) }

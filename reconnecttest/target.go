@@ -88,7 +88,7 @@ func (d dialling[V]) own(all []virtual.Goroutine, n *network) []virtual.Goroutin
 		return nil
 	}
 	labelled := goroutine.Labelled(clientLabel, n.client) // without their numbers
-	return slices.DeleteFunc(all, func(g virtual.Goroutine) bool {
+	return slices.DeleteFunc(slices.Clone(all), func(g virtual.Goroutine) bool {
 		i := slices.Index(labelled, g.Start())
 		if i >= 0 {
 			labelled = slices.Delete(labelled, i, i+1)
