@@ -310,6 +310,19 @@ func TestCheckResume_Wrong(t *testing.T) {
 	}
 }
 
+// A bookmark that comes while there is no event, and is one too far, is found: the next event is lost.
+func TestCheckResume_ABookmarkTooFar(t *testing.T) {
+	feed := numbers(12)
+	feed.Idle = func(next int) int { return -(next + 1) }
+	feed.From = func(at int) int { return min(at, 12) }
+	f := &faults{T: t}
+	reconnecttest.CheckResume(f, feed, func(connect connect) ints {
+		position := func(_, v int) int { return max(v, -v) }
+		return operators.Resume(0, open(connect), position, reconnect).Filter(func(v int) bool { return v > 0 })
+	})
+	f.expect()
+}
+
 // row is an event with a position that others may share, and whether it is the last of those.
 type row struct {
 	ID, At int

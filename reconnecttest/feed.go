@@ -77,7 +77,7 @@ func (f Feed[T, P]) send(ctx context.Context, n *network, l *link, broken <-chan
 	timer := time.NewTimer(eventPace)
 	defer timer.Stop()
 	for {
-		idle := next == len(f.Events) || l.mute
+		idle := next == len(f.Events) || !n.has(l, next)
 		pause := eventPace
 		switch {
 		case idle && f.Idle == nil && n.flaps:

@@ -150,9 +150,14 @@ func (c *check) outageGroups() []group {
 	down := func(name string, fate fate, lets int, where string) group {
 		return c.atMiddle(scenario{name: name, where: where + " for an hour,", fate: fate, lasts: time.Hour, lets: lets}, c.judgeBreak)
 	}
+	idle := scenario{fate: cut, at: -1, afterwards: time.Hour, where: "an hour of quiet, then the connection is cut"}
+	if !c.dials {
+		idle = c.at(c.units-1, scenario{fate: cut, afterwards: time.Hour, where: "an hour without events, then the connection is cut,"})
+	}
+	idle.name = "idle"
 	groups := []group{
 		{"flapping", one(scenario{name: "flapping", at: -1, flaps: true, where: "each connection delivers one value and is cut"}), c.flapping},
-		c.group("idle", c.judgeBreak, one(scenario{name: "idle", fate: cut, at: -1, afterwards: time.Hour, where: "an hour of quiet, then the connection is cut"})),
+		c.group("idle", c.judgeBreak, one(idle)),
 		down("down", cut, -1, "the server refuses connections"),
 		down("accept and end", ends, 0, "the server accepts connections and ends them at once,"),
 	}

@@ -42,6 +42,7 @@ type network struct {
 	wires    []*wire   // all
 	free     time.Time // since then there is no connection; zero if there is one
 	stopped  bool
+	held     bool // the unit at is held back, or was
 }
 
 // link is one connection.
@@ -202,6 +203,18 @@ func (n *network) fail() {
 	if n.restart && n.breaks == 1 {
 		go n.restarts()
 	}
+}
+
+// has reports whether a connection has the unit i to send.
+func (n *network) has(l *link, i int) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	holds := n.afterwards > 0 && i == n.at && n.breaks == 0
+	if holds && !n.held {
+		n.held = true
+		time.AfterFunc(n.afterwards, func() { n.breakAll(n.fate) })
+	}
+	return !holds && !l.mute
 }
 
 // send returns what happens to a connection that is about to send the unit i, or the next one if i is negative.

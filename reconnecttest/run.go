@@ -188,7 +188,7 @@ func (o *outcome) until(c *check, w *waiting, cancel context.CancelCauseFunc) {
 	case o.flaps && o.after > 0:
 		w.until(most, func() bool { r := soFar(); return r.cuts == flaps && r.connected })
 		w.within(2 * worked)
-	case o.afterwards > 0:
+	case o.afterwards > 0 && o.at < 0:
 		if !w.until(most, func() bool { return c.Done(o.Tally) }) || w.within(o.afterwards) {
 			return
 		}

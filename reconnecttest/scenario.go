@@ -43,7 +43,7 @@ type scenario struct {
 	stop       int           // it stops at this value, and a second run begins
 	cancel     int           // the context ends in the delivery of this value,
 	cancelIn   time.Duration // or so long after the break
-	afterwards time.Duration // all connections break so long after the last value
+	afterwards time.Duration // all connections break so long after the last value, or the one before unit at, which is held back
 }
 
 // hour reports whether the outage lasts for an hour, and the client is to come back.
@@ -74,7 +74,7 @@ const flaps = 12
 
 // most returns for how long the client may take.
 func (sc scenario) most(c *check) time.Duration {
-	d := 2*c.took + recovery + sc.lasts + slowness + time.Duration(sc.mute)*slowness
+	d := 2*c.took + recovery + sc.lasts + sc.afterwards + slowness + time.Duration(sc.mute)*slowness
 	if sc.again > 0 {
 		d += recovery
 	}

@@ -33,6 +33,7 @@ type conn struct {
 	closed bool
 	eof    bool      // the peer writes no more
 	until  time.Time // the deadline of reads
+	write  time.Time // that of writes, which do not wait
 	waits  bool      // a Read waits
 }
 
@@ -138,7 +139,7 @@ func (c *conn) take(p []byte) (n int, err error) {
 		err = errReset
 	case c.eof && len(c.onWay) == 0:
 		err = io.EOF
-	case !c.until.IsZero() && time.Until(c.until) <= 0:
+	case past(c.until):
 		err = &net.OpError{Op: "read", Net: "tcp", Addr: address, Err: os.ErrDeadlineExceeded}
 	}
 	return n, err
@@ -166,6 +167,8 @@ func (c *conn) Write(p []byte) (int, error) {
 		return 0, &net.OpError{Op: "write", Net: "tcp", Addr: address, Err: net.ErrClosed}
 	case w.reset || c.peer.closed || c.eof && c == w.client:
 		return 0, errBroken
+	case past(c.write):
+		return 0, &net.OpError{Op: "write", Net: "tcp", Addr: address, Err: os.ErrDeadlineExceeded}
 	case !w.silent:
 		c.peer.onWay = append(c.peer.onWay, p...)
 		time.AfterFunc(latency, func() {
@@ -193,7 +196,13 @@ func (c *conn) Close() error {
 func (c *conn) LocalAddr() net.Addr  { return c.local }
 func (c *conn) RemoteAddr() net.Addr { return c.peer.local }
 
-func (c *conn) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
+// past reports whether there is a deadline, and it is over.
+func past(deadline time.Time) bool { return !deadline.IsZero() && time.Until(deadline) <= 0 }
+
+func (c *conn) SetDeadline(t time.Time) error {
+	_ = c.SetWriteDeadline(t)
+	return c.SetReadDeadline(t)
+}
 
 func (c *conn) SetReadDeadline(t time.Time) error {
 	c.called()
@@ -201,9 +210,9 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 	return nil
 }
 
-// SetWriteDeadline does nothing, since a Write does not wait.
-func (c *conn) SetWriteDeadline(time.Time) error {
+func (c *conn) SetWriteDeadline(t time.Time) error {
 	c.called()
+	c.wire.change(func() { c.write = t })
 	return nil
 }
 

@@ -128,5 +128,8 @@ func TestWire_Waits(t *testing.T) {
 		if err := <-done; !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}
+		if n, err := w.client.Write([]byte("x")); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("a write after its deadline: %d, %v", n, err)
+		}
 	})
 }
