@@ -2,7 +2,6 @@ package streamtest
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
@@ -33,7 +32,7 @@ func newHot[T any](s *Session, name, diagram string, values map[string]T) *Sourc
 	if len(all) > 1 {
 		s.report.Fatalf("streamtest: %s: %d diagrams, want 1: a hot source happens once", name, len(all))
 	}
-	h := &hot[T]{events: all[0].Events}
+	h := &hot[T]{events: all[0].Events, news: make(chan struct{})}
 	h.schedule(s.source())
 	return Probe(s, h.run)
 }
@@ -42,15 +41,9 @@ func newHot[T any](s *Session, name, diagram string, values map[string]T) *Sourc
 type hot[T any] struct {
 	events []marble.Event[T]
 
-	mu        sync.Mutex
-	happened  int // events so far
-	listeners []*listener[T]
-}
-
-// listener is one subscription to a hot source.
-type listener[T any] struct {
-	queue []T
-	news  chan struct{}
+	mu       sync.Mutex
+	happened int           // events so far
+	news     chan struct{} // closed when more has happened
 }
 
 // schedule schedules all events from the instant 0 on.
@@ -71,63 +64,41 @@ func (h *hot[T]) happen(at time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for h.happened < len(h.events) && h.events[h.happened].At == at {
-		e := h.events[h.happened]
 		h.happened++
-		for _, l := range h.listeners {
-			if e.Kind == marble.Value {
-				l.queue = append(l.queue, e.Value)
-			}
-			select {
-			case l.news <- struct{}{}:
-			default:
-			}
-		}
 	}
+	close(h.news)
+	h.news = make(chan struct{})
+}
+
+// now returns the number of events so far, and the channel that is closed when there are more.
+func (h *hot[T]) now() (happened int, news <-chan struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.happened, h.news
 }
 
 // run is one subscription.
 func (h *hot[T]) run(ctx context.Context, yield func(T) bool) error {
-	l := &listener[T]{news: make(chan struct{}, 1)}
-	h.mu.Lock()
-	h.listeners = append(h.listeners, l)
-	h.mu.Unlock()
-	defer func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		h.listeners = slices.DeleteFunc(h.listeners, func(other *listener[T]) bool { return other == l })
-	}()
-	for {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		next, ok := h.take(l)
-		switch {
-		case ok && next.Kind != marble.Value:
-			return next.Err
-		case ok:
-			if !yield(next.Value) {
-				return nil
-			}
-		default:
+	next, _ := h.now()
+	if next > 0 && h.events[next-1].Kind != marble.Value {
+		next-- // the end is for late subscribers too
+	}
+	for ctx.Err() == nil {
+		happened, news := h.now()
+		if next == happened {
 			select {
-			case <-l.news:
+			case <-news:
 			case <-ctx.Done():
 			}
+			continue
 		}
+		switch e := h.events[next]; {
+		case e.Kind != marble.Value:
+			return e.Err
+		case !yield(e.Value):
+			return nil
+		}
+		next++
 	}
-}
-
-// take returns the next event for l, if there is one.
-func (h *hot[T]) take(l *listener[T]) (next marble.Event[T], ok bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if len(l.queue) > 0 {
-		next.Value = l.queue[0]
-		l.queue = l.queue[1:]
-		return next, true
-	}
-	if h.happened > 0 {
-		next = h.events[h.happened-1]
-	}
-	return next, next.Kind != marble.Value
+	return context.Cause(ctx)
 }

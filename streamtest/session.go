@@ -106,13 +106,6 @@ func (s *Session) Advance(d time.Duration) {
 // Elapsed returns the virtual time since the session began.
 func (s *Session) Elapsed() time.Duration { return time.Since(virtual.Start) }
 
-// subscriber returns a context for one subscription, and the owner of the timers armed under it.
-func (s *Session) subscriber() (context.Context, context.CancelCauseFunc, *virtual.Owner) {
-	owner := new(virtual.Owner)
-	ctx, cancel := context.WithCancelCause(s.ctx)
-	return stream.WithClock(ctx, virtual.View{Clock: &s.bubble.Clock, Owner: owner}), cancel, owner
-}
-
 // source returns the clock of the next marble source.
 func (s *Session) source() virtual.View {
 	s.sources++

@@ -10,11 +10,8 @@ import (
 // Race is operators.Race.
 func Race[T any, S ~func(context.Context, func(T) bool) error](p Package, s ...S) Stream[T] {
 	streams := streamsOf[T](p, "Race", s)
-	switch len(s) {
-	case 0:
-		return func(ctx context.Context, _ func(T) bool) error { return ending.ContextError(ctx) }
-	case 1:
-		return streams[0]
+	if len(streams) == 0 {
+		return empty[T]
 	}
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {
 		in := handoff.NewReceiver[T](scope)

@@ -122,36 +122,30 @@ func (s *shared[T]) join(ctx context.Context) (r *sharedRun[T], c *sharer, misse
 
 // start runs the source when the run before it has returned.
 func (s *shared[T]) start(ctx context.Context, r *sharedRun[T], before <-chan struct{}) {
-	well := false
-	defer func() { s.finish(r, well) }()
+	defer s.finish(r)
 	r.outcome.Of(func() {
 		if before != nil {
 			<-before
 		}
-		if r.err = ending.ContextError(ctx); r.err != nil {
-			return
+		if r.err = ending.ContextError(ctx); r.err == nil {
+			r.err = s.source(ctx, func(v T) bool { return s.deliver(r, v) })
 		}
-		r.err = s.source(ctx, func(v T) bool { return s.deliver(r, v) })
-		well = r.err == nil
 	})
 }
 
 // finish ends the run for its consumers. It cannot be joined any more, unless it has ended without an error and is
 // replayed.
-func (s *shared[T]) finish(r *sharedRun[T], well bool) {
+func (s *shared[T]) finish(r *sharedRun[T]) {
+	r.cancel()
 	s.mu.Lock()
-	if s.current == r {
-		if r.replayed = well && s.replay > 0; !r.replayed {
-			s.current = nil
-		}
+	defer s.mu.Unlock()
+	r.replayed = s.current == r && s.replay > 0 && r.err == nil && r.outcome.Returned()
+	if s.current == r && !r.replayed {
+		s.current = nil
 	}
 	if s.running == r {
 		s.running = nil
 	}
-	s.mu.Unlock()
-	r.cancel()
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	close(r.done)
 	for _, c := range r.consumers {
 		c.wake()
