@@ -20,10 +20,9 @@ import (
 )
 
 var ethereumSubject = subject{
-	name: "ethereum/go-ethereum v1.17.10, event.Resubscribe",
-	promises: "A subscription of new heads with rpc.Client over WebSocket, kept by event.Resubscribe with a backoff of 10 s at most. A node repeats nothing; " +
-		"the server of this test repeats all events for each subscription, so repeated values are allowed and lost ones are not. GivesUp.",
-	serve: serveEthereum, run: runEthereum, options: []reconnecttest.Option{givesUp, atLeastOnce},
+	name:     "ethereum/go-ethereum v1.17.10, event.Resubscribe",
+	promises: "A subscription of new heads with rpc.Client over WebSocket, kept by event.Resubscribe with a backoff of 10 s at most. A node repeats nothing. GivesUp, AtLeastOnce.",
+	serve:    serveEthereum, run: runEthereum, options: []reconnecttest.Option{givesUp, atLeastOnce},
 	report: "go-ethereum.md gorilla-websocket.md",
 	notes: []note{
 		{prove.GaveUp, "", "The first connection is the caller's: DialOptions returns its error. " + link("client.go:233", ethereumFiles+"rpc/client.go#L233"), "", ethereumFirstConnection},

@@ -126,9 +126,6 @@ func (s *server) request(conn net.Conn) bool {
 // eventStream is the header of a stream of events, which ends with a length of 0: without that it is cut.
 const eventStream = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-// chunk is a part of a body.
-func chunk(text string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(text), text) }
-
 // sending returns a handler that reads a request, writes a text, and closes the connection after a time.
 func sending(text string, closes time.Duration) handler {
 	return func(s *server, conn net.Conn) {
