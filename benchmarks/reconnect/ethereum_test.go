@@ -27,17 +27,20 @@ var ethereumSubject = subject{
 	notes: []note{
 		{prove.GaveUp, "", "The first connection is the caller's: DialOptions returns its error. " + link("client.go:233", ethereumFiles+"rpc/client.go#L233"), "", ethereumFirstConnection},
 		{prove.Silent, "", point("go-ethereum.md", 3, link("client.go:233", ethereumFiles+"rpc/client.go#L233"), link("client.go:628", ethereumFiles+"rpc/client.go#L628")),
-			"", reported("go-ethereum", "TestDialOfASilentServer")},
+			"Documented: the context of " + dialOptions + " ends it", reported("go-ethereum", "TestDialOfASilentServer")},
 		{prove.Late, "", point("go-ethereum.md", 4, link("subscription.go:378", ethereumFiles+"rpc/subscription.go#L378")) + "; " +
 			point("gorilla-websocket.md", 0, link("client.go:338", "gorilla/websocket/blob/e064f32e3674/client.go#L338")),
-			"", reported("go-ethereum", "TestUnsubscribeOnASilentConnection")},
+			"Promised otherwise: " + dialOptions, reported("go-ethereum", "TestUnsubscribeOnASilentConnection")},
 		{prove.Hot, "", point("go-ethereum.md", 1, link("subscription.go:159", ethereumFiles+"event/subscription.go#L159")),
 			"Promised otherwise: [Resubscribe](https://pkg.go.dev/github.com/ethereum/go-ethereum/event#Resubscribe)", reported("go-ethereum", "TestWaitAfterASubscriptionThatFails")},
 		{prove.Jitter, "", point("go-ethereum.md", 2, link("subscription.go:215", ethereumFiles+"event/subscription.go#L215")), "", reported("go-ethereum", "TestJitter")},
 	},
 }
 
-const ethereumFiles = "ethereum/go-ethereum/blob/v1.17.10/"
+const (
+	ethereumFiles = "ethereum/go-ethereum/blob/v1.17.10/"
+	dialOptions   = "[DialOptions](https://pkg.go.dev/github.com/ethereum/go-ethereum/rpc#DialOptions)"
+)
 
 // runEthereum has a dialer with the default one's settings.
 func runEthereum(ctx context.Context, dial dialFunc, got func(string)) error {
