@@ -8,7 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/clock"
 	"github.com/retrywhen/retrywhen/internal/marble"
+	"github.com/retrywhen/retrywhen/internal/timer"
 	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -49,20 +51,16 @@ func subscribe[T any](s *Session, name string, st stream.Stream[T], during strin
 	}
 	sub := newSubscriber[T](s, name)
 	sub.callers = virtual.CallersOf(1)
-	go func() {
-		// On the system clock, so that a subscriber at an instant receives what a hot source does after that.
-		begin := time.NewTimer(when.From)
-		defer begin.Stop()
-		select {
-		case <-begin.C:
-			sub.run(st, func(v T) bool {
-				sub.note(marble.Event[T]{Value: v}, false)
-				return true
-			})
-		case <-sub.ctx.Done():
-			sub.note(marble.Event[T]{Kind: marble.Failure, Err: context.Cause(sub.ctx)}, true)
+	go sub.run(func(ctx context.Context, yield func(T) bool) error {
+		begin := timer.New(clock.System{}) // so that a subscriber at an instant receives what a hot source does after that
+		if err := begin.Wait(ctx, when.From); err != nil {
+			return err
 		}
-	}()
+		return st(ctx, yield)
+	}, func(v T) bool {
+		sub.note(marble.Event[T]{Value: v}, false)
+		return true
+	})
 	if !when.Open {
 		time.AfterFunc(when.To, sub.unsubscribe)
 	}

@@ -10,8 +10,11 @@ import (
 // Race is operators.Race.
 func Race[T any, S ~func(context.Context, func(T) bool) error](p Package, s ...S) Stream[T] {
 	streams := streamsOf[T](p, "Race", s)
-	if len(streams) == 0 {
+	switch len(streams) {
+	case 0:
 		return empty[T]
+	case 1:
+		return streams[0]
 	}
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {
 		in := handoff.NewReceiver[T](scope)

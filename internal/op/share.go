@@ -255,3 +255,24 @@ func (s *shared[T]) leave(r *sharedRun[T], c *sharer) {
 		<-r.done
 	}
 }
+
+// joint is a subscription in which one consumer of a shared stream may be held until another one has received a value.
+// The other one may join late, when the held consumer has the first value already. It must receive this value too, or
+// both would wait forever.
+type joint struct {
+	holding atomic.Int32 // number of operators that may hold a consumer
+}
+
+type jointKey struct{}
+
+// withJoint returns the context of a joint subscription. The operator must call release when it holds no consumer any
+// more.
+func withJoint(ctx context.Context) (joined context.Context, release func()) {
+	j, _ := ctx.Value(jointKey{}).(*joint)
+	if j == nil {
+		j = new(joint)
+		ctx = context.WithValue(ctx, jointKey{}, j)
+	}
+	j.holding.Add(1)
+	return ctx, sync.OnceFunc(func() { j.holding.Add(-1) })
+}
