@@ -204,7 +204,11 @@ func reported(folder, test string) func(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if result := results[folder+"/"+test]; !strings.HasPrefix(result, "fail") || strings.Contains(result, "panic:") {
+		result, ok := results[folder+"/"+test]
+		if !ok {
+			t.Fatalf("it has no result: %s", results[folder+"/"])
+		}
+		if !strings.HasPrefix(result, "fail") || strings.Contains(result, "panic:") {
 			t.Errorf("it should fail: %s", result)
 		}
 	}
