@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -32,28 +33,26 @@ func (t Target) Check(ctx context.Context) (Report, error) {
 		return report, err
 	}
 	c.ref = ref
-	var all []scenario
+	var trials []trial
 	for _, way := range c.Ways {
-		all = append(all, ref.scenarios(way)...)
-	}
-	trials := make([]trial, len(all))
-	c.total = len(all)
-	c.progress(0)
-	c.each(len(all), func(i int) {
-		trials[i].scenario = all[i]
-		if ctx.Err() == nil {
-			c.try(ctx, &trials[i])
-			c.progress(1)
+		for _, sc := range ref.scenarios(way) {
+			trials = append(trials, trial{scenario: sc})
 		}
+	}
+	c.total = len(trials)
+	c.progress(0)
+	c.each(ctx, len(trials), func(i int) {
+		c.try(ctx, &trials[i])
+		c.progress(1)
 	})
 	report.Values, report.Places = len(ref.values), len(ref.places)
 	c.collect(&report, trials)
 	if err := context.Cause(ctx); err != nil {
 		return report, err
 	}
-	if 2*report.Scenarios < len(all) {
+	if 2*report.Scenarios < len(trials) {
 		return report, fmt.Errorf("prove: a connection broke as planned in %d of %s only, want at least half: if the server or the machine is busy, or the server "+
-			"limits connections, lower Parallel or raise Within; does the program get as much through the proxy in each run?", report.Scenarios, judge.Count(len(all), "scenario"))
+			"limits connections, lower Parallel or raise Within; does the program get as much through the proxy in each run?", report.Scenarios, judge.Count(len(trials), "scenario"))
 	}
 	return report, nil
 }
@@ -118,13 +117,8 @@ func (t Target) prepare() (*check, error) {
 	if len(t.Ways) == 0 {
 		t.Ways = ways
 	}
-	if t.Event == nil {
-		t.Events = 0
-	}
 	c := &check{Target: t, reported: map[string]bool{}, certain: map[string]bool{}}
-	for range 5 {
-		c.prefix += string(rune('a' + rand.IntN(26)))
-	}
+	c.prefix = "r" + strconv.FormatInt(1<<24+rand.N[int64](1<<24), 36) // 5 characters
 	return c, nil
 }
 
@@ -138,16 +132,13 @@ func orDefault[T int | time.Duration](name string, field *T, value T) {
 	}
 }
 
-// name returns the name of the next run.
-func (c *check) name() string { return fmt.Sprintf("%s%06d", c.prefix, c.runs.Add(1)) }
-
-// each calls f for each number below n, Parallel at once.
-func (c *check) each(n int, f func(i int)) {
+// each calls f for each number below n, Parallel at once, until ctx ends.
+func (c *check) each(ctx context.Context, n int, f func(i int)) {
 	var next atomic.Int64
 	var workers sync.WaitGroup
 	for range min(n, c.Parallel) {
 		workers.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 				f(i)
 			}
 		})
@@ -180,7 +171,7 @@ func (c *check) try(ctx context.Context, t *trial) {
 			t.scenario = t.elsewhere()
 		}
 	}
-	if len(c.uncertain(t)) > 0 {
+	if !c.confirm(t, nil) {
 		if o := c.run(ctx, t); o != nil && o.broke() {
 			t.timeline = o.timeline
 			c.confirm(t, c.faults(o))
@@ -201,24 +192,20 @@ func (c *check) run(ctx context.Context, t *trial) *outcome {
 	return o
 }
 
-// uncertain returns the faults of a trial whose kinds are not certain.
-func (c *check) uncertain(t *trial) []judge.Fault {
+// confirm makes those faults of a trial certain that were shown again, and reports whether all are.
+func (c *check) confirm(t *trial, again []judge.Fault) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(t.faults), func(f judge.Fault) bool { return c.certain[t.group+f.Kind] })
-}
-
-// confirm makes those faults of a trial certain that were shown again.
-func (c *check) confirm(t *trial, again []judge.Fault) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	all := true
 	for _, f := range t.faults {
 		key := t.group + f.Kind
 		if !c.certain[key] && slices.ContainsFunc(again, func(other judge.Fault) bool { return other.Kind == f.Kind }) {
 			c.certain[key] = true
 			c.tell(t, f)
 		}
+		all = all && c.certain[key]
 	}
+	return all
 }
 
 // tell tells OnFinding of a kind that it does not know.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"sync"
 	"time"
 )
 
@@ -19,7 +20,7 @@ type link struct {
 	sent   int64 // to the client
 	broken Way
 	ended  bool // by the server
-	left   bool // by the client
+	closed bool // by the client
 }
 
 // works is the Way of a connection that is not broken.
@@ -49,22 +50,25 @@ const calm = 5 * time.Millisecond
 
 // run runs the link until both of its connections are closed.
 func (l *link) run() {
-	server, err := l.p.dial()
+	var d net.Dialer
+	server, err := d.DialContext(l.p.ctx, "tcp", l.p.server)
+	l.p.mu.Lock()
+	if err == nil {
+		l.server = server.(*net.TCPConn)
+	} else {
+		l.p.dialError = err
+		l.p.timeline.Note("the server cannot be reached: %v", err)
+	}
+	l.p.mu.Unlock()
 	if err != nil {
 		l.reset()
 		return
 	}
-	l.p.mu.Lock()
-	l.server = server
-	l.p.mu.Unlock()
 	defer context.AfterFunc(l.p.ctx, l.reset)()
-	up := make(chan struct{})
-	go func() {
-		defer close(up)
-		l.up()
-	}()
+	var up sync.WaitGroup
+	up.Go(l.up)
 	l.down()
-	<-up
+	up.Wait()
 	_ = l.client.Close()
 	_ = server.Close()
 }
@@ -80,7 +84,7 @@ func (l *link) reset() {
 }
 
 // worksLocked reports whether both sides have the connection. The caller holds the proxy's mutex.
-func (l *link) worksLocked() bool { return l.broken == works && !l.ended && !l.left }
+func (l *link) worksLocked() bool { return l.broken == works && !l.ended && !l.closed }
 
 // now returns what has become of the link.
 func (l *link) now() Way {
@@ -94,8 +98,11 @@ func (l *link) up() {
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := l.client.Read(buffer)
-		if l.now() == works {
+		switch way := l.now(); {
+		case way == works:
 			_, _ = l.server.Write(buffer[:n])
+		case way == End && n > 0: // a connection that a server has closed does so
+			l.reset()
 		}
 		if err != nil {
 			l.clientEnds(err)
@@ -109,19 +116,19 @@ func (l *link) clientEnds(err error) {
 	l.p.mu.Lock()
 	way := l.broken
 	if way != Cut {
-		l.left = true
+		l.closed = true
 		l.p.timeline.Note("the program closes connection %d", l.index+1)
 	}
 	l.missed()
 	l.p.mu.Unlock()
 	if way == works {
-		end(l.server, err)
+		follow(l.server, err)
 	}
 	l.p.wake()
 }
 
-// end ends a connection as the other one has ended.
-func end(c *net.TCPConn, err error) {
+// follow ends a connection as the other one has ended.
+func follow(c *net.TCPConn, err error) {
 	if errors.Is(err, io.EOF) {
 		_ = c.CloseWrite()
 	} else {
@@ -145,7 +152,7 @@ func (l *link) down() {
 		for b := buffer[:n]; len(b) > 0; {
 			pass, breaks := l.share(b)
 			if pass > 0 {
-				if _, failed := l.client.Write(b[:pass]); failed != nil && l.now() == works {
+				if _, failed := l.client.Write(b[:pass]); failed != nil {
 					reset(l.server)
 				}
 			}
@@ -187,7 +194,8 @@ func (l *link) share(b []byte) (pass int, breaks *breaking) {
 		}
 	}
 	if pass > 0 {
-		p.record(l, b[:pass])
+		p.chunks = append(p.chunks, chunk{conn: l.index, at: l.sent, half: halve(b[:pass]), came: time.Now()})
+		p.passed = append(p.passed, b[:min(pass, keepBytes-len(p.passed))]...)
 		l.sent += int64(pass)
 	}
 	return pass, breaks
@@ -228,12 +236,10 @@ func (l *link) serverEnds(err error) {
 		l.ended = true
 		l.p.timeline.Note("the server ends connection %d", l.index+1)
 	}
-	if way != Silence {
-		l.missed()
-	}
+	l.missed()
 	l.p.mu.Unlock()
 	if way == works {
-		end(l.client, err)
+		follow(l.client, err)
 	}
 	l.p.wake()
 }

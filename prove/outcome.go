@@ -4,17 +4,22 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/judge"
 )
 
-// outcome is what a run of the program has shown, up to the moment when it was told to end.
+// outcome is a run of the program, and what it has shown up to the moment when it was told to end.
 type outcome struct {
 	scenario
+	c        *check
+	p        *proxy
+	done     chan struct{} // closed when the program has returned; then err and panicked are known
+	mu       sync.Mutex
+	frozen   bool // values do not count any more
 	tally    *judge.Tally
 	arrivals []arrival // of the undisturbed run
-	last     time.Time // when the last value came
 	seen     seen
 	chunks   []chunk
 	past     []any // values that came while every connection was broken
@@ -42,7 +47,7 @@ type arrival struct {
 
 // play runs the program once.
 func (c *check) play(ctx context.Context, sc scenario) *outcome {
-	o := &outcome{scenario: sc}
+	o := &outcome{scenario: sc, c: c, done: make(chan struct{})}
 	var ref judge.Reference
 	if c.ref != nil {
 		ref = c.ref.values
@@ -53,8 +58,9 @@ func (c *check) play(ctx context.Context, sc scenario) *outcome {
 		o.trouble = err
 		return o
 	}
+	o.p = p
 	defer p.close()
-	r := Run{Name: c.name(), Addr: p.l.Addr().String(), Server: c.Server}
+	r := Run{Name: fmt.Sprintf("%s%06d", c.prefix, c.runs.Add(1)), Addr: p.l.Addr().String(), Server: c.Server}
 	if c.Before != nil {
 		if err := c.Before(ctx, r); err != nil {
 			o.trouble = fmt.Errorf("before: %w", err)
@@ -63,17 +69,17 @@ func (c *check) play(ctx context.Context, sc scenario) *outcome {
 	}
 	running, cancel := context.WithCancel(ctx)
 	defer cancel()
-	client := c.start(running, r, p, o)
+	o.start(running, r)
 	events := make(chan error, 1)
 	go func() {
 		defer close(events)
 		events <- c.events(running, r, p)
 	}()
-	o.watch(ctx, c, p, client, events)
-	client.freeze()
+	o.watch(ctx, events)
+	o.freeze()
 	p.note("the program is told to end")
 	cancel()
-	returned := client.stop(c.Stop)
+	returned := o.stop(c.Stop)
 	for range events { // until they are over
 	}
 	if returned {
@@ -86,32 +92,30 @@ func (c *check) play(ctx context.Context, sc scenario) *outcome {
 }
 
 // watch lets time pass until the scenario is over, and takes the outcome down.
-func (o *outcome) watch(ctx context.Context, c *check, p *proxy, client *program, events <-chan error) {
+func (o *outcome) watch(ctx context.Context, events <-chan error) {
 	start := time.Now()
 	var lastEvent time.Time
 	for {
-		until := o.until(c, p.look(), start, lastEvent)
-		timer := time.NewTimer(time.Until(until))
+		until := o.until(o.p.look(), start, lastEvent)
 		select {
-		case <-p.news:
-		case <-timer.C:
+		case <-o.p.news:
+		case <-time.After(time.Until(until)):
 		case err := <-events:
 			lastEvent, events, o.trouble = time.Now(), nil, err
-		case <-client.done:
-			o.ended, o.err, o.panicked = ctx.Err() == nil, client.err, client.panicked
+		case <-o.done:
+			o.ended = ctx.Err() == nil
 		case <-ctx.Done():
 		}
-		timer.Stop()
 		if o.ended || o.trouble != nil || ctx.Err() != nil || !time.Now().Before(until) {
 			break
 		}
 	}
-	o.seen, o.last = p.look(), o.tally.Last()
+	o.seen = o.p.look()
 }
 
 // until returns when the run is over, if nothing else happens.
-func (o *outcome) until(c *check, s seen, start, lastEvent time.Time) time.Time {
-	last := o.tally.Last()
+func (o *outcome) until(s seen, start, lastEvent time.Time) time.Time {
+	c, last := o.c, o.tally.Last()
 	if c.ref == nil {
 		most := start.Add(endless + time.Duration(c.Events)*c.Every)
 		o.endless = !time.Now().Before(most)
@@ -127,15 +131,15 @@ func (o *outcome) until(c *check, s seen, start, lastEvent time.Time) time.Time 
 	if !s.first.IsZero() {
 		base = s.first.Add(c.ref.took)
 	}
-	end := latest(s.brokenAt, s.refusing, base).Add(c.Within)
+	limit := latest(s.brokenAt, s.refusing, base).Add(c.Within)
 	broken, done := s.made == len(o.plan), c.allowed().Done(o.tally)
 	switch {
 	case !broken && done:
-		return earliest(end, latest(last, s.backAt).Add(c.Quiet+2*afterLast))
+		return earliest(limit, latest(last, s.backAt).Add(c.Quiet+2*afterLast))
 	case broken && s.back && (done || o.tally.LastCame() && !c.AnyOrder):
-		return earliest(end, latest(last, s.backAt, s.brokenAt).Add(c.Quiet))
+		return earliest(limit, latest(last, s.backAt, s.brokenAt).Add(c.Quiet))
 	}
-	return end
+	return limit
 }
 
 func latest(all ...time.Time) time.Time   { return slices.MaxFunc(all, time.Time.Compare) }
@@ -170,12 +174,9 @@ func (c *check) events(ctx context.Context, r Run, p *proxy) error {
 
 // pause waits, and reports whether ctx has not ended.
 func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return ctx.Err() == nil
+	case <-time.After(d):
 	}
+	return ctx.Err() == nil
 }

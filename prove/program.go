@@ -3,55 +3,37 @@ package prove
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 )
 
-// program is a run of Target.Client.
-type program struct {
-	c    *check
-	p    *proxy
-	o    *outcome
-	done chan struct{} // closed when it has returned
-
-	// When it has returned:
-	err      error
-	panicked string
-
-	mu     sync.Mutex
-	frozen bool // values do not count any more
-}
-
 // start starts the program.
-func (c *check) start(ctx context.Context, r Run, p *proxy, o *outcome) *program {
-	run := &program{c: c, p: p, o: o, done: make(chan struct{})}
+func (o *outcome) start(ctx context.Context, r Run) {
 	go func() {
-		defer close(run.done)
+		defer close(o.done)
 		defer func() {
 			if v := recover(); v != nil {
-				run.panicked = fmt.Sprint(v)
+				o.panicked = fmt.Sprint(v)
 			}
 		}()
-		run.err = c.Client(ctx, r, run.got)
+		o.err = o.c.Client(ctx, r, o.got)
 	}()
-	return run
 }
 
 // got records a value.
-func (r *program) got(value string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.frozen {
+func (o *outcome) got(value string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.frozen {
 		return
 	}
-	r.o.tally.Enter(value)
-	if now := time.Now(); r.c.ref == nil {
-		r.o.arrivals = append(r.o.arrivals, arrival{value, now})
-	} else if r.without(value, now) {
-		r.o.past = append(r.o.past, value)
+	o.tally.Enter(value)
+	if now := time.Now(); o.c.ref == nil {
+		o.arrivals = append(o.arrivals, arrival{value, now})
+	} else if o.without(value, now) {
+		o.past = append(o.past, value)
 	}
-	r.p.delivered(value, r.c.ref != nil && r.c.allowed().Done(r.o.tally))
-	r.p.wake()
+	o.p.delivered(value, o.c.ref != nil && o.c.allowed().Done(o.tally))
+	o.p.wake()
 }
 
 // readAhead is how long after a break a value may come that was received before.
@@ -59,34 +41,34 @@ const readAhead = 300 * time.Millisecond
 
 // without reports whether the value cannot have come through the proxy: every connection has been broken for a while,
 // it was not in what has passed, and undisturbed it comes a while after the place of the break.
-func (r *program) without(value string, now time.Time) bool {
-	s := r.p.look()
+func (o *outcome) without(value string, now time.Time) bool {
+	s := o.p.look()
 	return s.made > 0 && !s.back && !s.working && now.Sub(s.brokenAt) > readAhead &&
-		r.c.ref.after(value, r.o.since) > readAhead && !r.p.carried(value)
+		o.c.ref.after(value, o.since) > readAhead && !o.p.carried(value)
 }
 
 // freeze ends the recording of values.
-func (r *program) freeze() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.frozen = true
+func (o *outcome) freeze() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.frozen = true
 }
 
 // abandoned is how long a program that is late is waited for, beyond Stop.
 const abandoned = 10 * time.Second
 
 // stop waits for a program whose context has ended, and reports whether it has returned.
-func (r *program) stop(within time.Duration) bool {
+func (o *outcome) stop(within time.Duration) bool {
 	select {
-	case <-r.done:
+	case <-o.done:
 		return true
 	case <-time.After(within):
 	}
-	r.o.late = true
-	r.p.note("the program has not returned in %v", within)
-	r.p.close() // what waits for a reply may end then
+	o.late = true
+	o.p.note("the program has not returned in %v", within)
+	o.p.close() // what waits for a reply may end then
 	select {
-	case <-r.done:
+	case <-o.done:
 		return true
 	case <-time.After(within + abandoned):
 		return false

@@ -44,17 +44,7 @@ type chunk struct {
 }
 
 // halve returns how much of a chunk is its first half, which does not end with a newline; 0 if there is no such half.
-func halve(b []byte) int {
-	middle := len(b) / 2
-	for d := range len(b) {
-		for _, n := range []int{middle - d, middle + d} {
-			if n > 0 && n < len(b) && b[n-1] != '\n' {
-				return n
-			}
-		}
-	}
-	return 0
-}
+func halve(b []byte) int { return len(bytes.TrimRight(b[:len(b)/2], "\n")) }
 
 // keepBytes is how much of what has come from the server is kept.
 const keepBytes = 1 << 20
@@ -105,9 +95,6 @@ func (p *proxy) admit(c *net.TCPConn) *link {
 	now := time.Now()
 	if p.first.IsZero() {
 		p.first = now
-	}
-	if p.ctx.Err() != nil {
-		return nil
 	}
 	if now.Before(p.refusing) {
 		p.refused++
@@ -205,7 +192,7 @@ func (p *proxy) look() seen {
 	s.back, s.noticed, s.connected = !s.backAt.IsZero(), true, len(p.links)
 	for _, l := range p.links {
 		s.working = s.working || l.worksLocked()
-		s.noticed = s.noticed && (l.broken != Silence || l.left)
+		s.noticed = s.noticed && (l.broken != Silence || l.closed)
 	}
 	return s
 }
@@ -213,11 +200,11 @@ func (p *proxy) look() seen {
 // held waits until the program has closed its connections, a second at most, and returns how many it has not closed,
 // although nobody else has ended them.
 func (p *proxy) held() (n int) {
-	for end := time.Now().Add(time.Second); ; time.Sleep(2 * time.Millisecond) {
+	for limit := time.Now().Add(time.Second); ; time.Sleep(2 * time.Millisecond) {
 		p.mu.Lock()
-		n = len(slices.DeleteFunc(slices.Clone(p.links), func(l *link) bool { return l.broken == Cut || l.left }))
+		n = len(slices.DeleteFunc(slices.Clone(p.links), func(l *link) bool { return l.broken == Cut || l.closed }))
 		p.mu.Unlock()
-		if n == 0 || time.Now().After(end) {
+		if n == 0 || time.Now().After(limit) {
 			return n
 		}
 	}
@@ -230,30 +217,10 @@ func (p *proxy) carried(text string) bool {
 	return len(p.passed) >= keepBytes || bytes.Contains(p.passed, []byte(text))
 }
 
-// record records a chunk. The caller holds the mutex.
-func (p *proxy) record(l *link, b []byte) {
-	p.chunks = append(p.chunks, chunk{conn: l.index, at: l.sent, half: halve(b), came: time.Now()})
-	p.passed = append(p.passed, b[:min(len(b), keepBytes-len(p.passed))]...)
-}
-
 // reset closes a connection with RST.
 func reset(c *net.TCPConn) {
 	if c != nil {
 		_ = c.SetLinger(0)
 		_ = c.Close()
 	}
-}
-
-// dial connects to the server.
-func (p *proxy) dial() (*net.TCPConn, error) {
-	var d net.Dialer
-	c, err := d.DialContext(p.ctx, "tcp", p.server)
-	if err != nil {
-		p.mu.Lock()
-		p.dialError = err
-		p.timeline.Note("the server cannot be reached: %v", err)
-		p.mu.Unlock()
-		return nil, err
-	}
-	return c.(*net.TCPConn), nil
 }

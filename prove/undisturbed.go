@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/judge"
@@ -42,11 +43,7 @@ const (
 // may have delayed a value of one until it was over.
 func (c *check) measure(ctx context.Context, again bool) (*undisturbed, error) {
 	runs := make([]*outcome, 2)
-	c.each(len(runs), func(i int) {
-		if ctx.Err() == nil {
-			runs[i] = c.play(ctx, scenario{where: "undisturbed"})
-		}
-	})
+	c.each(ctx, len(runs), func(i int) { runs[i] = c.play(ctx, scenario{where: "undisturbed"}) })
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
@@ -71,10 +68,10 @@ func (c *check) measure(ctx context.Context, again bool) (*undisturbed, error) {
 	if runs[1].seen.connected < o.seen.connected { // a busy machine may have broken the other one's
 		o = runs[1]
 	}
-	u.took, u.came = o.last.Sub(o.seen.first), o.arrivals
+	u.took, u.came = o.tally.Last().Sub(o.seen.first), o.arrivals
 	var all []place
 	for _, k := range o.chunks {
-		if !k.came.After(o.last) {
+		if !k.came.After(o.tally.Last()) {
 			before := slices.IndexFunc(o.arrivals, func(a arrival) bool { return a.at.After(k.came) })
 			all = append(all, place{chunk: k, number: len(all) + 1, values: max(0, before)})
 			if k.conn == 0 && len(u.early) < mostEarly {
@@ -118,26 +115,20 @@ func (c *check) usable(o *outcome) error {
 
 // differ shows the first difference between two runs.
 func (c *check) differ(one, two judge.Reference) string {
-	text := func(values judge.Reference) []string {
+	shown := func(values judge.Reference) []string {
 		var all []string
 		for _, v := range values {
-			all = append(all, v.(string))
+			all = append(all, strconv.Quote(v.(string)))
 		}
 		if c.AnyOrder {
 			slices.Sort(all)
 		}
-		return all
+		return append(all, "missing")
 	}
-	a, b := text(one), text(two)
-	if len(a) > len(b) {
-		a, b = b, a
-	}
-	for i, v := range b {
-		if i == len(a) {
-			return fmt.Sprintf("value %d is %q in one, and does not come in the other", i+1, v)
-		}
-		if a[i] != v {
-			return fmt.Sprintf("value %d is %q and %q", i+1, a[i], v)
+	a, b := shown(one), shown(two)
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return fmt.Sprintf("value %d is %s and %s", i+1, a[i], b[i])
 		}
 	}
 	return ""

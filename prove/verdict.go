@@ -26,7 +26,7 @@ func (c *check) faults(o *outcome) (all []judge.Fault) {
 	}
 	s := o.seen
 	switch silence := o.plan[len(o.plan)-1].way == Silence; {
-	case o.panicked != "":
+	case o.ended && o.panicked != "":
 		add(Panic, "", "it panicked: %s", o.panicked)
 	case o.ended && o.err != nil && c.GivesUp:
 	case o.ended && o.err != nil:

@@ -3,7 +3,6 @@ package reconnecttest
 import (
 	"context"
 	"net"
-	"slices"
 	"testing"
 )
 
@@ -38,5 +37,5 @@ func Check[V any](t testing.TB, newRun func() Run[V], opts ...Option) Report {
 	}
 	c := newCheck("Check", "write", dialling[V]{newRun}, opts)
 	c.dials = true
-	return c.run(t, slices.Concat(c.breakGroups(), c.stopGroups(), c.twiceGroups(), c.outageGroups()))
+	return c.run(t)
 }

@@ -1,7 +1,6 @@
 package reconnecttest
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/retrywhen/retrywhen/stream"
@@ -27,10 +26,6 @@ func CheckResume[T, P, V any](t testing.TB, feed Feed[T, P], client func(connect
 		panic("reconnecttest: CheckResume: client is nil")
 	}
 	c := newCheck("CheckResume", "event", resuming[T, P, V]{feed, client}, opts)
-	c.units = len(feed.Events)
-	groups := slices.Concat(c.breakGroups(), c.stopGroups(), c.twiceGroups(), c.outageGroups())
-	if feed.Lost != nil {
-		groups = append(groups, c.lossGroups()...)
-	}
-	return c.run(t, groups)
+	c.units, c.forgets = len(feed.Events), feed.Lost != nil
+	return c.run(t)
 }

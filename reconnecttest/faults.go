@@ -141,10 +141,8 @@ func (c *check) lostFault(o *outcome, lost []any) judge.Fault {
 	} else if at, asked := o.net.sent, o.net.asked[0]; asked > at {
 		f.What += fmt.Sprintf(": after event %d it continued at event %d", at, asked+1)
 		f.Mend = "is the position one too far, or does it move before the event is taken? If events share one, it moves when the last of them has been taken"
-	} else if len(o.Lost(c.first(asked))) < len(lost) {
-		f.Mend = "does it read ahead? The position moves when the consumer has taken the value, and what has been read is not dropped"
 	} else {
-		f.Mend = "does it drop as repeated what it has not delivered?"
+		f.Mend = "does it read ahead, and drop what it has read, or drop as repeated what it has not delivered? The position moves when the consumer has taken the value"
 	}
 	if o.net.breaks > 1 {
 		f.Mend = "does the position survive the second break, before and after the first value of a connection?"
@@ -169,12 +167,8 @@ func (c *check) repeatedFault(o *outcome, f judge.Fault) judge.Fault {
 
 // first returns the index of the first value that comes from the unit or from a later one.
 func (c *check) first(unit int) int {
-	for i, of := range c.of {
-		if of >= unit {
-			return i
-		}
-	}
-	return len(c.of)
+	i, _ := slices.BinarySearch(c.of, unit)
+	return i
 }
 
 // judgeStop judges a client whose context has ended or whose consumer has stopped.
@@ -199,8 +193,10 @@ func (c *check) judgeStop(o *outcome) []judge.Fault {
 		return []judge.Fault{fault(prove.Second, "is the position a variable outside of the stream? It belongs to one run, and moves when the consumer has taken the value",
 			"a second run of the stream lost %s", judge.AtMost3(lost))}
 	}
-	if repeated := o.second.Wrong().Repeated; len(repeated) > 0 && !c.AtLeastOnce {
-		return []judge.Fault{fault(prove.Second, "do runs share state?", "a second run of the stream repeated %s", judge.AtMost3(repeated))}
+	for _, f := range c.Values(o.second) {
+		if Kind(f.Kind) == prove.Repeated {
+			return []judge.Fault{fault(prove.Second, "do runs share state?", "a second run of the stream %s", f.What)}
+		}
 	}
 	return nil
 }

@@ -52,12 +52,7 @@ func (f Feed[T, P]) require() {
 func (f Feed[T, P]) connect(n *network, at P) stream.Stream[T] {
 	return func(ctx context.Context, yield func(T) bool) error {
 		broken := make(chan fate, 1)
-		l := &link{sever: func(how fate) {
-			select {
-			case broken <- how:
-			default:
-			}
-		}}
+		l := &link{sever: func(how fate) { broken <- how }}
 		if err := n.dial(ctx, l); err != nil {
 			return err
 		}

@@ -270,7 +270,7 @@ func (c *check) twins(t *testing.T, sc scenario) ([]judge.Fault, *outcome) {
 }
 
 // lossGroups returns the groups in which the server no longer has the first events.
-func (c *check) lossGroups() []group {
+func (c *check) lossGroups() (groups []group) {
 	scenarios := func(more int, where string) func() []scenario {
 		return func() []scenario {
 			behind := c.units // by how much the server's repetition puts a position back
@@ -288,7 +288,9 @@ func (c *check) lossGroups() []group {
 			})
 		}
 	}
-	var groups []group
+	if !c.forgets {
+		return nil
+	}
 	if !c.AtLeastOnce {
 		groups = append(groups, c.group("log begins at the position", c.judgeLag,
 			scenarios(0, "the connection is cut, and the server has dropped what it has sent,")))
@@ -306,6 +308,4 @@ func (c *check) position(i int) int {
 }
 
 // delivers reports whether the events from first to before last deliver a value.
-func (c *check) delivers(first, last int) bool {
-	return slices.ContainsFunc(c.of, func(unit int) bool { return unit >= first && unit < last })
-}
+func (c *check) delivers(first, last int) bool { return c.first(first) < c.first(last) }

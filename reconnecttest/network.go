@@ -32,8 +32,8 @@ type network struct {
 	seen   func()        // is called with each call of the client
 	doomed atomic.Bool   // each call ends its goroutine
 
-	onBreak func() // called at the first break
-	client  string // the label of the client's goroutines
+	restarts func() // starts the server anew
+	client   string // the label of the client's goroutines
 
 	mu sync.Mutex // never held during a wait
 	record
@@ -199,8 +199,8 @@ func (n *network) fail() {
 	if n.lasts > 0 || n.restart {
 		n.endAll(n.fate)
 	}
-	if n.onBreak != nil && n.breaks == 1 {
-		n.onBreak()
+	if n.restart && n.breaks == 1 {
+		go n.restarts()
 	}
 }
 

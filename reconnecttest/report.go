@@ -26,10 +26,11 @@ type (
 // check is a check of one client.
 type check struct {
 	options
-	target target
-	name   string // CheckResume or Check
-	noun   string // of a unit: an event or a write
-	dials  bool   // the client has wires, whose writes can break in the middle
+	target  target
+	name    string // CheckResume or Check
+	noun    string // of a unit: an event or a write
+	dials   bool   // the client has wires, whose writes can break in the middle
+	forgets bool   // the server can lose events
 
 	ref    judge.Reference
 	of     []int // the unit of each value
@@ -59,7 +60,7 @@ func newCheck(name, noun string, target target, opts []Option) *check {
 }
 
 // run plays the groups, and reports what they show.
-func (c *check) run(t testing.TB, groups []group) Report {
+func (c *check) run(t testing.TB) Report {
 	t.Helper()
 	runner, ok := t.(interface {
 		Run(string, func(*testing.T)) bool
@@ -70,6 +71,7 @@ func (c *check) run(t testing.TB, groups []group) Report {
 	if goroutine.Current().Bubble != 0 {
 		panic("reconnecttest: " + c.name + ": called inside a synctest bubble; it makes bubbles of its own, so call it from the test itself")
 	}
+	groups := slices.Concat(c.breakGroups(), c.stopGroups(), c.twiceGroups(), c.outageGroups(), c.lossGroups())
 	_, plain := t.(*testing.T)
 	played := 0
 	for _, g := range groups {
@@ -96,10 +98,8 @@ func (c *check) run(t testing.TB, groups []group) Report {
 // measure makes the reference, and reports whether it could.
 func (c *check) measure(t *testing.T, reporter testing.TB) bool {
 	reporter.Helper()
-	sc := scenario{at: -1, where: "undisturbed"}
-	o := c.play(t, sc)
+	o := c.play(t, scenario{at: -1, where: "undisturbed"})
 	c.report.Scenarios++
-	ends := o.ended && o.err == nil
 	r := o.net
 	var wrong judge.Fault
 	switch {
@@ -107,7 +107,7 @@ func (c *check) measure(t *testing.T, reporter testing.TB) bool {
 		wrong = c.judgeStuck(o)
 	case o.panicked != "":
 		wrong = fault(prove.Panic, "", "it panicked: %s", o.panicked)
-	case o.err != nil && !ends:
+	case o.err != nil:
 		wrong = fault(prove.GaveUp, "", "it ended with the error %q", o.err)
 	case o.Count() == 0:
 		wrong = fault(prove.Unjudged, "", "it delivered nothing, on %s", judge.Count(len(r.dials), "connection"))
@@ -116,7 +116,7 @@ func (c *check) measure(t *testing.T, reporter testing.TB) bool {
 	}
 	if wrong.Kind != "" {
 		g := &judge.Group{}
-		g.Add(sc.where, o.timeline, wrong)
+		g.Add(o.where, o.timeline, wrong)
 		c.tell(reporter, "undisturbed", g)
 	}
 	if r.values == 0 || wrong.Kind != "" && o.stuck == nil {
@@ -124,7 +124,7 @@ func (c *check) measure(t *testing.T, reporter testing.TB) bool {
 	}
 	c.ref, c.of = o.Made()
 	c.ref, c.of = c.ref[:r.values], c.of[:r.values]
-	c.took, c.ends, c.timely = r.took, ends, o.timely
+	c.took, c.ends, c.timely = r.took, o.ended, o.timely
 	if c.units == 0 {
 		c.units = c.of[r.values-1] + 1
 	}

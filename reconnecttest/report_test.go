@@ -241,6 +241,25 @@ func (l *locked) Write(p []byte) (int, error) {
 	return l.Conn.Write(p)
 }
 
+// A report of a bubble that stands still has the server's goroutines too.
+func TestFreeze_OfAServer(t *testing.T) {
+	freezeSoon(t)
+	var mu sync.Mutex
+	serve := func(ctx context.Context, l net.Listener) {
+		mu.Lock()
+		go following(ctx, func(context.Context, string, string) (net.Conn, error) { mu.Lock(); return nil, nil }, func(string) {})
+		serveLines(3)(ctx, l)
+	}
+	report := reconnecttest.Check(t, against(serve, following), reconnecttest.OnFinding(func(reconnecttest.Finding) {}))
+	if len(report.Findings) != 1 || report.Findings[0].Kind != prove.Unjudged {
+		t.Fatalf("got %+v", report)
+	}
+	text := report.Findings[0].What
+	if strings.Contains(text, "goroutine 0") || strings.Count(text, "[sync.Mutex.Lock]") != 1 || !strings.Contains(text, "TestFreeze_OfAServer") {
+		t.Errorf("got %s", text)
+	}
+}
+
 // A freeze after the values were complete does not end the check. Each freeze says who may hold the mutex, and after
 // three of them one scenario of each group is played.
 func TestFreeze_AfterTheValues(t *testing.T) {

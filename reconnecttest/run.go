@@ -89,10 +89,8 @@ func (o *outcome) playIn(b *virtual.Bubble, c *check, n *network, unit func() in
 		return slices.DeleteFunc(c.target.own(b.Running(), n), httpDials)
 	}}
 	o.until(c, w, cancel)
-	select {
-	case <-r.done:
+	if r.within(0) {
 		o.ended, o.err, o.panicked = o.stop == 0 && ctx.Err() == nil, r.err, r.panicked
-	default:
 	}
 	if o.stop > 0 && r.within(prompt) && len(o.past) == 0 {
 		o.second = judge.NewTally(c.ref, unit)
@@ -100,10 +98,8 @@ func (o *outcome) playIn(b *virtual.Bubble, c *check, n *network, unit func() in
 		r = w.clientRun
 		w.until(c.took+recovery, o.second.Complete)
 		o.err = nil
-		select {
-		case <-r.done:
+		if r.within(0) {
 			o.err = r.err
-		default:
 		}
 	}
 	if o.hour() {
@@ -121,10 +117,7 @@ func (o *outcome) playIn(b *virtual.Bubble, c *check, n *network, unit func() in
 // httpDials reports whether g is a dial of net/http's. A Transport goes on with it when its request has ended, and closes
 // the connection then.
 func httpDials(g virtual.Goroutine) bool {
-	in := func(part string) bool {
-		return slices.ContainsFunc(g.Calls, func(c goroutine.Call) bool { return strings.Contains(c.Function, part) })
-	}
-	return in("reconnecttest.(*host).dial") && in("net/http.(*Transport).dial")
+	return slices.ContainsFunc(g.Calls, func(c goroutine.Call) bool { return strings.HasPrefix(c.Function, "net/http.(*Transport).dial") })
 }
 
 // finish looks at what is left when the context has ended.
@@ -240,7 +233,7 @@ type clientRun struct {
 // start starts the client.
 func (c clientFunc) start(ctx context.Context, got func(v any) bool) *clientRun {
 	r := &clientRun{done: make(chan struct{})}
-	started := make(chan struct{})
+	id := make(chan int)
 	go func() {
 		defer close(r.done)
 		defer func() {
@@ -248,11 +241,10 @@ func (c clientFunc) start(ctx context.Context, got func(v any) bool) *clientRun 
 				r.panicked = fmt.Sprintf("%v\n%s", v, debug.Stack())
 			}
 		}()
-		r.id = goroutine.Current().ID
-		close(started)
+		id <- goroutine.Current().ID
 		r.err = c(ctx, got)
 	}()
-	<-started
+	r.id = <-id
 	return r
 }
 

@@ -6,12 +6,11 @@ import (
 	"runtime/pprof"
 	"slices"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/goroutine"
-	"github.com/retrywhen/retrywhen/internal/marble"
+	"github.com/retrywhen/retrywhen/internal/judge"
 	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -51,7 +50,7 @@ func (r resuming[T, P, V]) complete(n *network, _ time.Duration) bool {
 func (r resuming[T, P, V]) own(all []virtual.Goroutine, _ *network) []virtual.Goroutine { return all }
 
 func (r resuming[T, P, V]) show(i int) string {
-	return " (" + marble.Show(r.feed.Events[i]) + ")"
+	return " (" + judge.AtMost3([]any{r.feed.Events[i]}) + ")"
 }
 
 // dialling is the target of Check.
@@ -71,7 +70,7 @@ func (d dialling[V]) begin(b *virtual.Bubble, n *network) (clientFunc, func()) {
 		panic("reconnecttest: Check: newRun returned a Run whose Client is nil")
 	}
 	h := &host{net: n, serve: run.Serve, ctx: b.Context}
-	n.onBreak = h.fall
+	n.restarts = h.restart
 	h.start()
 	n.client = strconv.FormatInt(clients.Add(1), 10)
 	return func(ctx context.Context, got func(any) bool) (err error) {
@@ -89,7 +88,7 @@ func (d dialling[V]) own(all []virtual.Goroutine, n *network) []virtual.Goroutin
 		return nil
 	}
 	labelled := goroutine.Labelled(clientLabel, n.client) // without their numbers
-	return slices.DeleteFunc(all, func(g virtual.Goroutine) bool {
+	return slices.DeleteFunc(slices.Clone(all), func(g virtual.Goroutine) bool {
 		i := slices.Index(labelled, g.Start())
 		if i >= 0 {
 			labelled = slices.Delete(labelled, i, i+1)
@@ -106,51 +105,36 @@ type host struct {
 	ctx   context.Context
 	serve func(context.Context, net.Listener)
 
-	mu       sync.Mutex
-	listener *port
-	cancel   context.CancelFunc
+	listener atomic.Pointer[port]
 }
 
+// start starts a server.
 func (h *host) start() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	ctx, cancel := context.WithCancel(h.ctx)
-	h.listener, h.cancel = newPort(ctx), cancel
-	go h.serve(ctx, h.listener)
-}
-
-func (h *host) stop() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.cancel()
+	ctx, stop := context.WithCancel(h.ctx)
+	l := &port{stop: stop, accept: make(chan net.Conn, 1024)}
+	l.ctx, l.close = context.WithCancel(ctx)
+	h.listener.Store(l)
+	go h.serve(ctx, l)
 }
 
 // close stops the server, and lets time pass until it and what the client has left have ended: time stands still when a
 // bubble's first goroutine ends, and goroutines that remain make each look at all goroutines slower.
 func (h *host) close() {
-	h.stop()
+	h.listener.Load().stop()
 	h.net.stop()
 	time.Sleep(time.Hour)
 }
 
-// fall stops the server and starts another one a second later, in a scenario with a restart.
-func (h *host) fall() {
-	if h.net.restart {
-		go func() {
-			h.stop()
-			time.Sleep(time.Second)
-			h.start()
-		}()
-	}
+// restart stops the server and starts another one a second later.
+func (h *host) restart() {
+	h.listener.Load().stop()
+	time.Sleep(time.Second)
+	h.start()
 }
 
 func (h *host) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	w := newWire(h.net)
-	w.link.offer = func() bool {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		return h.listener.offer(w.server)
-	}
+	w.link.offer = func() bool { return h.listener.Load().offer(w.server) }
 	if err := h.net.dial(ctx, w.link); err != nil {
 		return nil, err
 	}

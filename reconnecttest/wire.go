@@ -19,14 +19,14 @@ type wire struct {
 	changed chan struct{} // closed, and replaced, with each change
 	reset   bool
 	silent  bool // what is written is dropped
-	client  *end
-	server  *end
+	client  *conn
+	server  *conn
 }
 
-// end is one end of a wire: a net.Conn. What is written is taken at once, however much it is, as callers hold mutexes.
-type end struct {
+// conn is one end of a wire: a net.Conn. What is written is taken at once, however much it is, as callers hold mutexes.
+type conn struct {
 	wire   *wire
-	peer   *end
+	peer   *conn
 	local  net.Addr
 	in     []byte // that has come and is not read yet
 	onWay  []byte // that has not come
@@ -39,8 +39,8 @@ type end struct {
 func newWire(n *network) *wire {
 	w := &wire{net: n, changed: make(chan struct{})}
 	w.link = &link{sever: w.sever}
-	w.client = &end{wire: w, local: &net.TCPAddr{IP: address.IP, Port: 50000}}
-	w.server = &end{wire: w, local: address, peer: w.client}
+	w.client = &conn{wire: w, local: &net.TCPAddr{IP: address.IP, Port: 50000}}
+	w.server = &conn{wire: w, local: address, peer: w.client}
 	w.client.peer = w.server
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -88,23 +88,23 @@ func (w *wire) deaf() bool {
 }
 
 // come makes the first n bytes of what is on its way be there.
-func (e *end) come(n int) {
-	n = min(n, len(e.onWay))
-	e.in = append(e.in, e.onWay[:n]...)
-	e.onWay = e.onWay[n:]
+func (c *conn) come(n int) {
+	n = min(n, len(c.onWay))
+	c.in = append(c.in, c.onWay[:n]...)
+	c.onWay = c.onWay[n:]
 }
 
 // called records a call, which ends its goroutine if the run is stuck.
-func (e *end) called() { e.wire.net.called(e == e.wire.client) }
+func (c *conn) called() { c.wire.net.called(c == c.wire.client) }
 
-func (e *end) Read(p []byte) (int, error) {
-	e.called()
-	w := e.wire
+func (c *conn) Read(p []byte) (int, error) {
+	c.called()
+	w := c.wire
 	for {
 		w.mu.Lock()
-		n, err := e.take(p)
-		e.waits = n == 0 && err == nil && len(p) > 0
-		changed, waits, until := w.changed, e.waits, e.until
+		n, err := c.take(p)
+		c.waits = n == 0 && err == nil && len(p) > 0
+		changed, waits, until := w.changed, c.waits, c.until
 		w.mu.Unlock()
 		if n > 0 {
 			w.net.progress()
@@ -126,34 +126,34 @@ func (e *end) Read(p []byte) (int, error) {
 }
 
 // take takes what has come, or returns why nothing comes. The caller holds the mutex.
-func (e *end) take(p []byte) (n int, err error) {
-	if e.closed {
+func (c *conn) take(p []byte) (n int, err error) {
+	if c.closed {
 		return 0, &net.OpError{Op: "read", Net: "tcp", Addr: address, Err: net.ErrClosed}
 	}
-	n = copy(p, e.in)
-	e.in = e.in[n:]
+	n = copy(p, c.in)
+	c.in = c.in[n:]
 	switch {
 	case n > 0:
-	case e.wire.reset:
+	case c.wire.reset:
 		err = errReset
-	case e.eof && len(e.onWay) == 0:
+	case c.eof && len(c.onWay) == 0:
 		err = io.EOF
-	case !e.until.IsZero() && time.Until(e.until) <= 0:
+	case !c.until.IsZero() && time.Until(c.until) <= 0:
 		err = &net.OpError{Op: "read", Net: "tcp", Addr: address, Err: os.ErrDeadlineExceeded}
 	}
 	return n, err
 }
 
 // Write sends p. A write of the server is a unit, before or amid which the connection may break.
-func (e *end) Write(p []byte) (int, error) {
-	e.called()
-	w := e.wire
-	if e == w.client {
+func (c *conn) Write(p []byte) (int, error) {
+	c.called()
+	w := c.wire
+	if c == w.client {
 		w.net.wrote()
 	} else if !w.over() {
 		if how := w.net.send(w.link, -1); how != unbroken {
 			if w.net.amid {
-				w.change(func() { e.peer.onWay = append(e.peer.onWay, p[:len(p)/2]...) })
+				w.change(func() { c.peer.onWay = append(c.peer.onWay, p[:len(p)/2]...) })
 			}
 			w.net.breakOne(w.link, how)
 		}
@@ -162,48 +162,48 @@ func (e *end) Write(p []byte) (int, error) {
 	defer w.mu.Unlock()
 	n := len(p)
 	switch {
-	case e.closed:
+	case c.closed:
 		return 0, &net.OpError{Op: "write", Net: "tcp", Addr: address, Err: net.ErrClosed}
-	case w.reset || e.peer.closed || e.eof && e == w.client:
+	case w.reset || c.peer.closed || c.eof && c == w.client:
 		return 0, errBroken
 	case !w.silent:
-		e.peer.onWay = append(e.peer.onWay, p...)
+		c.peer.onWay = append(c.peer.onWay, p...)
 		time.AfterFunc(latency, func() {
-			w.change(func() { e.peer.come(n) })
+			w.change(func() { c.peer.come(n) })
 		})
 	}
 	return n, nil
 }
 
-func (e *end) Close() error {
-	e.called()
-	w := e.wire
+func (c *conn) Close() error {
+	c.called()
+	w := c.wire
 	w.change(func() {
-		e.closed = true
+		c.closed = true
 		if !w.silent {
-			e.peer.eof = true
+			c.peer.eof = true
 		}
 	})
-	if e == w.client {
+	if c == w.client {
 		w.net.closes(w.link)
 	}
 	return nil
 }
 
-func (e *end) LocalAddr() net.Addr  { return e.local }
-func (e *end) RemoteAddr() net.Addr { return e.peer.local }
+func (c *conn) LocalAddr() net.Addr  { return c.local }
+func (c *conn) RemoteAddr() net.Addr { return c.peer.local }
 
-func (e *end) SetDeadline(t time.Time) error { return e.SetReadDeadline(t) }
+func (c *conn) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
 
-func (e *end) SetReadDeadline(t time.Time) error {
-	e.called()
-	e.wire.change(func() { e.until = t })
+func (c *conn) SetReadDeadline(t time.Time) error {
+	c.called()
+	c.wire.change(func() { c.until = t })
 	return nil
 }
 
 // SetWriteDeadline does nothing, since a Write does not wait.
-func (e *end) SetWriteDeadline(time.Time) error {
-	e.called()
+func (c *conn) SetWriteDeadline(time.Time) error {
+	c.called()
 	return nil
 }
 
@@ -211,13 +211,8 @@ func (e *end) SetWriteDeadline(time.Time) error {
 type port struct {
 	ctx    context.Context
 	close  context.CancelFunc
+	stop   context.CancelFunc // stops the server
 	accept chan net.Conn
-}
-
-func newPort(ctx context.Context) *port {
-	l := &port{accept: make(chan net.Conn, 1024)}
-	l.ctx, l.close = context.WithCancel(ctx)
-	return l
 }
 
 func (l *port) Accept() (net.Conn, error) {

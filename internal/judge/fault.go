@@ -59,18 +59,19 @@ func (a Allowed) Done(t *Tally) bool { return t.Complete() || a.Latest && t.Last
 
 // Values judges the values that came, but not those that are lost.
 func (a Allowed) Values(t *Tally) (all []Fault) {
-	wrong := t.Wrong()
-	if len(wrong.Repeated) > 0 && !a.AtLeastOnce {
-		all = append(all, Fault{Kind: "repeated", What: "repeated " + AtMost3(wrong.Repeated),
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.repeated) > 0 && !a.AtLeastOnce {
+		all = append(all, Fault{Kind: "repeated", What: "repeated " + AtMost3(t.repeated),
 			Mend: "does it ask for what follows the last value? If it cannot, AtLeastOnce allows repeated values"})
 	}
-	if len(wrong.Foreign) > 0 {
-		all = append(all, Fault{Kind: "foreign", What: "it delivered " + AtMost3(wrong.Foreign) + ", which it does not deliver undisturbed",
+	if len(t.foreign) > 0 {
+		all = append(all, Fault{Kind: "foreign", What: "it delivered " + AtMost3(t.foreign) + ", which it does not deliver undisturbed",
 			Mend: "does it take half a value for a whole one? A value counts when its end has come"})
 	}
-	swapped := wrong.Swapped
+	swapped := t.swapped
 	if a.Latest {
-		swapped = slices.Concat(swapped, wrong.Older)
+		swapped = slices.Concat(swapped, t.older)
 	}
 	if len(swapped) > 0 && !a.AnyOrder {
 		all = append(all, Fault{Kind: "order", What: "it delivered " + AtMost3(swapped) + " after later values",

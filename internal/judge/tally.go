@@ -42,7 +42,10 @@ type Tally struct {
 	next     int // the place after that of the value before
 	furthest int // of the values that have come
 	lastAt   time.Time
-	wrong    Wrong
+	repeated []any // values that came more often than in the reference
+	foreign  []any // that are not in it
+	swapped  []any // that came after one of a later place
+	older    []any // those repeated that came after one of a later place
 }
 
 // NewTally makes a tally of a run that is compared with ref, or makes the reference if ref is nil; unit returns the last
@@ -72,16 +75,16 @@ func (t *Tally) Enter(v any) int {
 		t.taken[place] = true
 		t.missing--
 		if place < t.furthest {
-			t.wrong.Swapped = append(t.wrong.Swapped, v)
+			t.swapped = append(t.swapped, v)
 		}
 		t.furthest = max(t.furthest, place)
 	} else if place = t.ref.nearest(v, t.next, func(int) bool { return true }); place >= 0 {
-		t.wrong.Repeated = append(t.wrong.Repeated, v)
+		t.repeated = append(t.repeated, v)
 		if place < t.furthest {
-			t.wrong.Older = append(t.wrong.Older, v)
+			t.older = append(t.older, v)
 		}
 	} else {
-		t.wrong.Foreign = append(t.wrong.Foreign, v)
+		t.foreign = append(t.foreign, v)
 	}
 	if place >= 0 {
 		t.next = place + 1
@@ -143,21 +146,6 @@ func (t *Tally) Lost(from int) (all []any) {
 		}
 	}
 	return all
-}
-
-// Wrong are the values that came and should not have.
-type Wrong struct {
-	Repeated []any // that came more often than in the reference
-	Foreign  []any // that are not in the reference
-	Swapped  []any // that came after one of a later place
-	Older    []any // those repeated that came after one of a later place
-}
-
-// Wrong returns the values so far that should not have come.
-func (t *Tally) Wrong() Wrong {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.wrong
 }
 
 // AtMost3 writes three values at most. Strings are quoted, so that they differ from numbers.

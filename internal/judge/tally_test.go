@@ -66,8 +66,8 @@ func TestTally(t *testing.T) {
 		what      string
 		got, want []any
 	}{
-		{"lost", tally.Lost(0), []any{"a"}}, {"lost from 1", tally.Lost(1), nil}, {"repeated", tally.wrong.Repeated, []any{"b"}},
-		{"foreign", tally.wrong.Foreign, []any{"x"}}, {"swapped", tally.wrong.Swapped, []any{"c"}},
+		{"lost", tally.Lost(0), []any{"a"}}, {"lost from 1", tally.Lost(1), nil}, {"repeated", tally.repeated, []any{"b"}},
+		{"foreign", tally.foreign, []any{"x"}}, {"swapped", tally.swapped, []any{"c"}},
 	} {
 		if !slices.Equal(test.got, test.want) {
 			t.Errorf("%s: got %v, want %v", test.what, test.got, test.want)

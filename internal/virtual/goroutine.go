@@ -31,15 +31,10 @@ func (g Goroutine) machinery() bool {
 	})
 }
 
-// ours reports whether a call is one of streamtest's or reconnecttest's own.
-func ours(c goroutine.Call) bool {
-	return slices.Contains([]string{"streamtest", "reconnecttest", "internal/virtual"}, folder(c))
-}
-
 // String returns what g waits for, where, and where g was started.
 func (g Goroutine) String() string {
 	text := fmt.Sprintf("goroutine %d [%s]", g.ID, g.State) + lines(slices.DeleteFunc(slices.Clone(g.Calls), func(c goroutine.Call) bool {
-		return slices.Contains([]string{"runtime", "testing", "time"}, packageOf(c.Function)) || ours(c)
+		return plumbing(c) || packageOf(c.Function) == "time"
 	}))
 	if by := g.StartedBy; by.Function != "" && !strings.HasPrefix(by.Function, "testing") {
 		text += "\n        started by " + shortFunc(by.Function) + "  " + shortFile(by.Place)
@@ -58,11 +53,11 @@ func (g Goroutine) Start() string {
 // Place returns where in the code under test g is: in which call outside of the standard library, or who started it.
 func (g Goroutine) Place() string {
 	where := func(c goroutine.Call) string { return shortFunc(c.Function) + " at " + shortFile(c.Place) }
-	i := slices.IndexFunc(g.Calls, func(c goroutine.Call) bool { return !strings.HasPrefix(c.Place, standard) && !ours(c) })
+	i := slices.IndexFunc(g.Calls, func(c goroutine.Call) bool { return !strings.HasPrefix(c.Place, standard) && !plumbing(c) })
 	switch {
 	case i >= 0:
 		return where(g.Calls[i])
-	case g.StartedBy.Function != "" && !ours(g.StartedBy):
+	case g.StartedBy.Function != "" && !plumbing(g.StartedBy):
 		return "started by " + where(g.StartedBy)
 	case len(g.Calls) > 0:
 		return where(g.Calls[0])
@@ -90,8 +85,13 @@ func List[T fmt.Stringer](items []T) string {
 }
 
 // Reads reports whether g reads a connection of reconnecttest's.
-func (g Goroutine) Reads() bool {
-	return slices.ContainsFunc(g.Calls, func(c goroutine.Call) bool { return ours(c) && strings.HasSuffix(c.Function, ").Read") })
+func (g Goroutine) Reads() bool { return g.calls(").Read") }
+
+// calls reports whether g is in a call of reconnecttest's whose name ends so.
+func (g Goroutine) calls(name string) bool {
+	return slices.ContainsFunc(g.Calls, func(c goroutine.Call) bool {
+		return folder(c) == "reconnecttest" && strings.HasSuffix(c.Function, name)
+	})
 }
 
 // Waits returns what goroutines wait for, and where.
@@ -104,8 +104,8 @@ func Waits(all []Goroutine) (waits []string) {
 		if g.Reads() {
 			doing = "reads"
 		}
-		if place := g.Place(); !slices.ContainsFunc(g.Calls, func(c goroutine.Call) bool { return ours(c) && strings.HasSuffix(c.Function, ").dial") }) {
-			waits = append(waits, doing+" in "+place)
+		if !g.calls(").dial") {
+			waits = append(waits, doing+" in "+g.Place())
 		}
 	}
 	slices.Sort(waits)

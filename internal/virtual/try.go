@@ -14,11 +14,9 @@ var Standing = 3 * time.Second
 const spinning = 30 * time.Second
 
 // latest is the latest instant that any bubble of Try, or the real clock when the process began, has shown, in ns.
-var latest = func() *atomic.Int64 {
-	var ns atomic.Int64
-	ns.Store(time.Now().UnixNano())
-	return &ns
-}()
+var latest atomic.Int64
+
+func init() { latest.Store(time.Now().UnixNano()) }
 
 // Try runs f in a bubble that begins an hour after the latest instant of those before, and leaves behind what does not
 // end with it. If its time stands still, Try returns the goroutines in it; spins says that one of them runs. A client
