@@ -53,40 +53,35 @@ func runR3labs(ctx context.Context, dial dialFunc, got func(string)) error {
 	})
 }
 
-// runEventSource is the README's stream with the options that it names for reconnects.
-var runEventSource = eventSource(func(error) eventsource.StreamErrorHandlerResult { return eventsource.StreamErrorHandlerResult{} })
-
-// eventSource returns that client with an error handler.
-func eventSource(onError eventsource.StreamErrorHandler) clientRun {
-	return func(ctx context.Context, dial dialFunc, got func(string)) error {
-		client, transport := over(dial)
-		defer transport.CloseIdleConnections()
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://server/", nil)
-		if err != nil {
-			return err
-		}
-		s, err := eventsource.SubscribeWithRequestAndOptions(request,
-			eventsource.StreamOptionHTTPClient(client),
-			eventsource.StreamOptionCanRetryFirstConnection(-1),
-			eventsource.StreamOptionReadTimeout(time.Minute),
-			eventsource.StreamOptionUseBackoff(30*time.Second),
-			eventsource.StreamOptionUseJitter(0.5),
-			eventsource.StreamOptionRetryResetInterval(time.Minute),
-			eventsource.StreamOptionErrorHandler(onError))
-		if err != nil {
-			return err
-		}
-		defer s.Close()
-		for {
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case e, ok := <-s.Events:
-				if !ok {
-					return errors.New("the stream was closed")
-				}
-				got(e.Id() + " " + e.Data())
+// runEventSource has the package's options for reconnects.
+func runEventSource(ctx context.Context, dial dialFunc, got func(string)) error {
+	client, transport := over(dial)
+	defer transport.CloseIdleConnections()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://server/", nil)
+	if err != nil {
+		return err
+	}
+	s, err := eventsource.SubscribeWithRequestAndOptions(request,
+		eventsource.StreamOptionHTTPClient(client),
+		eventsource.StreamOptionCanRetryFirstConnection(-1),
+		eventsource.StreamOptionReadTimeout(time.Minute),
+		eventsource.StreamOptionUseBackoff(30*time.Second),
+		eventsource.StreamOptionUseJitter(0.5),
+		eventsource.StreamOptionRetryResetInterval(time.Minute),
+		eventsource.StreamOptionErrorHandler(func(error) eventsource.StreamErrorHandlerResult { return eventsource.StreamErrorHandlerResult{} }))
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case e, ok := <-s.Events:
+			if !ok {
+				return errors.New("the stream was closed")
 			}
+			got(e.Id() + " " + e.Data())
 		}
 	}
 }

@@ -23,10 +23,10 @@ var consulSubject = subject{
 	fresh:    newConsul, options: []reconnecttest.Option{reconnecttest.Latest()},
 	report: "consul.md",
 	notes: []note{
-		{prove.Silent, "", "The request has no timeout, although the server answers after five minutes at the latest. " + link("plan.go:78", consulFile+"#L78"), "", reported("consul", "TestSilentConnection")},
-		{prove.Hot, "", "A request that succeeds is followed by the next one at once, however fast the server answers; if the connection is cut meanwhile, net/http repeats the request, at once. " +
-			link("plan.go:78", consulFile+"#L78"), "[blocking queries](https://developer.hashicorp.com/consul/api-docs/features/blocking#implementation-details): clients should limit the loop's rate", reported("consul", "TestRateLimit")},
-		{prove.Jitter, "", "Waits grow and have no random part. " + link("plan.go:95", consulFile+"#L95"), "", reported("consul", "TestJitter")},
+		{prove.Silent, "", point("consul.md", 1, link("plan.go:78", consulFile+"#L78")), "", reported("consul", "TestSilentConnection")},
+		{prove.Hot, "", point("consul.md", 3, link("plan.go:78", consulFile+"#L78")),
+			"Promised otherwise: [blocking queries](https://developer.hashicorp.com/consul/api-docs/features/blocking#implementation-details)", reported("consul", "TestRateLimit")},
+		{prove.Jitter, "", point("consul.md", 4, link("plan.go:95", consulFile+"#L95")), "", reported("consul", "TestJitter")},
 	},
 }
 

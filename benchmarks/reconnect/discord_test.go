@@ -25,8 +25,8 @@ var discordSubject = realSubject{
 	startDiscord,
 	map[prove.Kind]string{
 		prove.GaveUp: "The first connection is the caller's: Open returns its error. " + link("wsapi.go:68", discordFile+"#L68"),
-		prove.Silent: "Open reads the first two packets without a deadline. " + link("wsapi.go:104", discordFile+"#L104") + ", " + link("wsapi.go:171", discordFile+"#L171"),
-		prove.Late:   "Open holds the session's mutex while it reads, and Close waits for the mutex. " + link("wsapi.go:57", discordFile+"#L57") + ", " + link("wsapi.go:946", discordFile+"#L946"),
+		prove.Silent: point("discordgo.md", 1, link("wsapi.go:104", discordFile+"#L104"), link("wsapi.go:171", discordFile+"#L171")),
+		prove.Late:   point("discordgo.md", 1, link("wsapi.go:57", discordFile+"#L57"), link("wsapi.go:946", discordFile+"#L946")),
 	},
 }
 

@@ -20,25 +20,27 @@ import (
 )
 
 var ethereumSubject = subject{
-	name: "ethereum/go-ethereum v1.17.10, event.Resubscribe",
-	promises: "A subscription of new heads with rpc.Client over WebSocket, kept by event.Resubscribe with a backoff of 10 s at most. A node repeats nothing; " +
-		"the server of this test repeats all events for each subscription, so repeated values are allowed and lost ones are not. GivesUp.",
-	serve: serveEthereum, run: runEthereum, options: []reconnecttest.Option{givesUp, atLeastOnce},
+	name:     "ethereum/go-ethereum v1.17.10, event.Resubscribe",
+	promises: "A subscription of new heads with rpc.Client over WebSocket, kept by event.Resubscribe with a backoff of 10 s at most. A node repeats nothing. GivesUp, AtLeastOnce.",
+	serve:    serveEthereum, run: runEthereum, options: []reconnecttest.Option{givesUp, atLeastOnce},
 	report: "go-ethereum.md gorilla-websocket.md",
 	notes: []note{
 		{prove.GaveUp, "", "The first connection is the caller's: DialOptions returns its error. " + link("client.go:233", ethereumFiles+"rpc/client.go#L233"), "", ethereumFirstConnection},
-		{prove.Silent, "", "The first connection has no timeout but the caller's; one of 10 s is for reconnects. " + link("client.go:233", ethereumFiles+"rpc/client.go#L233") + ", " +
-			link("client.go:628", ethereumFiles+"rpc/client.go#L628"), "", reported("go-ethereum", "TestDialOfASilentServer")},
-		{prove.Late, "", "DialContext of gorilla/websocket does not look at the context while it waits for the server's answer, and Unsubscribe waits for a reply for 10 s. " +
-			link("client.go:338", "gorilla/websocket/blob/e064f32e3674/client.go#L338") + ", " + link("subscription.go:378", ethereumFiles+"rpc/subscription.go#L378"),
-			"", reported("go-ethereum", "TestUnsubscribeOnASilentConnection")},
-		{prove.Hot, "", "It waits after calls that fail, and not after a subscription that was established and fails. " + link("subscription.go:159", ethereumFiles+"event/subscription.go#L159"),
-			"[Resubscribe](https://pkg.go.dev/github.com/ethereum/go-ethereum/event#Resubscribe) \"applies backoff between calls to fn\"", reported("go-ethereum", "TestWaitAfterASubscriptionThatFails")},
-		{prove.Jitter, "", "Waits double and have no random part. " + link("subscription.go:215", ethereumFiles+"event/subscription.go#L215"), "", reported("go-ethereum", "TestJitter")},
+		{prove.Silent, "", point("go-ethereum.md", 3, link("client.go:233", ethereumFiles+"rpc/client.go#L233"), link("client.go:628", ethereumFiles+"rpc/client.go#L628")),
+			"Documented: the context of " + dialOptions + " ends it", reported("go-ethereum", "TestDialOfASilentServer")},
+		{prove.Late, "", point("go-ethereum.md", 4, link("subscription.go:378", ethereumFiles+"rpc/subscription.go#L378")) + "; " +
+			point("gorilla-websocket.md", 0, link("client.go:338", "gorilla/websocket/blob/e064f32e3674/client.go#L338")),
+			"Promised otherwise: " + dialOptions, reported("go-ethereum", "TestUnsubscribeOnASilentConnection")},
+		{prove.Hot, "", point("go-ethereum.md", 1, link("subscription.go:159", ethereumFiles+"event/subscription.go#L159")),
+			"Promised otherwise: [Resubscribe](https://pkg.go.dev/github.com/ethereum/go-ethereum/event#Resubscribe)", reported("go-ethereum", "TestWaitAfterASubscriptionThatFails")},
+		{prove.Jitter, "", point("go-ethereum.md", 2, link("subscription.go:215", ethereumFiles+"event/subscription.go#L215")), "", reported("go-ethereum", "TestJitter")},
 	},
 }
 
-const ethereumFiles = "ethereum/go-ethereum/blob/v1.17.10/"
+const (
+	ethereumFiles = "ethereum/go-ethereum/blob/v1.17.10/"
+	dialOptions   = "[DialOptions](https://pkg.go.dev/github.com/ethereum/go-ethereum/rpc#DialOptions)"
+)
 
 // runEthereum has a dialer with the default one's settings.
 func runEthereum(ctx context.Context, dial dialFunc, got func(string)) error {

@@ -3,13 +3,14 @@ package reconnect
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os/exec"
+	"path"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -125,9 +126,6 @@ func (s *server) request(conn net.Conn) bool {
 // eventStream is the header of a stream of events, which ends with a length of 0: without that it is cut.
 const eventStream = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-// chunk is a part of a body.
-func chunk(text string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(text), text) }
-
 // sending returns a handler that reads a request, writes a text, and closes the connection after a time.
 func sending(text string, closes time.Duration) handler {
 	return func(s *server, conn net.Conn) {
@@ -174,28 +172,67 @@ func waitsOf(t *testing.T, run clientRun, after time.Duration, handlers ...handl
 	return waits
 }
 
-// locked waits until a goroutine waits for a mutex in a function.
-func locked(function string) {
-	for buf := make([]byte, 1<<20); ; runtime.Gosched() {
-		for g := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
-			if strings.Contains(g, "[sync.Mutex.Lock") && strings.Contains(g, function) {
-				return
-			}
+// reports are the results of the tests in reports/testdata, which are meant to be sent to the clients' maintainers.
+var reports = sync.OnceValues(func() (map[string]string, error) {
+	folders, err := filepath.Glob("reports/testdata/*")
+	if err != nil {
+		return nil, err
+	}
+	for i, folder := range folders {
+		folders[i] = "./" + filepath.ToSlash(folder)
+	}
+	out, _ := exec.Command("go", append([]string{"test", "-json"}, folders...)...).Output() // it fails
+	results, texts := map[string]string{}, map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		var event struct{ Action, Package, Test, Output string }
+		if err := json.Unmarshal([]byte(line), &event); err != nil {
+			return nil, fmt.Errorf("%w: %s", err, out)
+		}
+		name := path.Base(event.Package) + "/" + event.Test
+		switch texts[name] += event.Output; event.Action {
+		case "pass", "fail", "skip":
+			results[name] = event.Action + " " + texts[name]
+		}
+	}
+	return results, nil
+})
+
+// reported returns a test of one that belongs to a report: it fails as long as the client has the fault.
+func reported(folder, test string) func(t *testing.T) {
+	return func(t *testing.T) {
+		results, err := reports()
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, ok := results[folder+"/"+test]
+		if !ok {
+			t.Fatalf("it has no result: %s", results[folder+"/"])
+		}
+		if !strings.HasPrefix(result, "fail") || strings.Contains(result, "panic:") {
+			t.Errorf("it should fail: %s", result)
 		}
 	}
 }
 
-// reported returns a test that runs one of reports/testdata, which is meant to be sent to the client's maintainers: it
-// fails as long as the client has the fault.
-func reported(folder, test string) func(t *testing.T) {
-	return func(t *testing.T) {
-		program := filepath.Join(t.TempDir(), "report.test")
-		if out, err := exec.Command("go", "test", "-c", "-o", program, "./reports/testdata/"+folder).CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
+// TestReports runs the tests of all reports, each of which fails.
+func TestReports(t *testing.T) {
+	results, err := reports()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob("reports/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		folder := strings.TrimSuffix(filepath.Base(file), ".md")
+		if results[folder+"/"] == "" {
+			t.Errorf("%s: there is no test", file)
 		}
-		out, err := exec.Command(program, "-test.run", "^"+test+"$").CombinedOutput()
-		if t.Logf("%s", out); err == nil || !strings.Contains(string(out), "--- FAIL: "+test+" (") || strings.Contains(string(out), "panic:") {
-			t.Error("it should fail")
+		for name := range results {
+			if test, ok := strings.CutPrefix(name, folder+"/"); ok && test != "" {
+				t.Run(name, reported(folder, test))
+			}
 		}
 	}
 }

@@ -30,8 +30,8 @@ var informerSubject = subject{
 	fresh: newInformer, options: []reconnecttest.Option{reconnecttest.AnyOrder()},
 	report: "client-go.md",
 	notes: []note{
-		{prove.Late, "", "watchList does not look at the context while it waits after a refused connection. " + link("reflector.go:817", reflectorFile+"#L817"), "", reported("client-go", "TestTheContextEndsAWait")},
-		{prove.Hot, "", "It waits after an attempt that fails, and not after a watch that has delivered something and ends. " + link("reflector.go:642", reflectorFile+"#L642"),
+		{prove.Late, "", point("client-go.md", 1, link("reflector.go:817", reflectorFile+"#L817")), "", reported("client-go", "TestTheContextEndsAWait")},
+		{prove.Hot, "", point("client-go.md", 2, link("reflector.go:642", reflectorFile+"#L642")),
 			"", reported("client-go", "TestWaitAfterAShortWatch")},
 	},
 }

@@ -21,9 +21,9 @@ var kafkaSubject = subject{
 		"Each record is expected once.",
 	fresh: newKafka, report: "franz-go.md",
 	notes: []note{
-		{prove.GaveUp, "", "A connection that ends before its first answer is taken for a wrong configuration, and the error is returned to the poll; the README ends then. There is a documented option, AlwaysRetryEOF. " +
-			link("errors.go:98", kafkaFiles+"errors.go#L98"), "", kafkaFirstAnswer},
-		{prove.Late, "", "Close waits for the request in flight. " + link("consumer.go:2004", kafkaFiles+"consumer.go#L2004"), "", reported("franz-go", "TestCloseOnASilentConnection")},
+		{prove.GaveUp, "", "A connection that ends before its first answer is taken for a wrong configuration, and the error is returned to the poll; the README ends then. " +
+			link("errors.go:98", kafkaFiles+"errors.go#L98"), "Documented: it is an option, AlwaysRetryEOF", kafkaFirstAnswer},
+		{prove.Late, "", point("franz-go.md", 0, link("consumer.go:2004", kafkaFiles+"consumer.go#L2004")), "", reported("franz-go", "TestCloseOnASilentConnection")},
 		{prove.Hot, "", "A fetch that cannot be written, because the connection has ended meanwhile, is written over a new one at once; waits are after a fetch that fails. " +
 			link("source.go:1071", kafkaFiles+"source.go#L1071"), "", kafkaNoWait},
 	},

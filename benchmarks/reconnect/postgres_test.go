@@ -22,11 +22,12 @@ var postgresSubject = subject{
 	fresh:  newPostgres,
 	report: "pq.md",
 	notes: []note{
-		{prove.Silent, "", "It reads without a deadline, and does not ping by itself. " + link("conn.go:1070", "lib/pq/blob/v1.12.3/conn.go#L1070"), "", reported("pq", "TestPingOfASilentServer")},
-		{prove.Unjudged, "", "The Listener's mutex is held while it connects, and while a query has no answer: Close waits for that. " + link("notify.go:725", pqFile+"#L725") + ", " + link("notify.go:754", pqFile+"#L754"),
+		{prove.Silent, "", "It reads without a deadline, and does not ping by itself. " + link("conn.go:1070", "lib/pq/blob/v1.12.3/conn.go#L1070"),
+			"Documented: that is for [Ping](https://pkg.go.dev/github.com/lib/pq#Listener.Ping)", reported("pq", "TestPingOfASilentServer")},
+		{prove.Unjudged, "", point("pq.md", 2, link("notify.go:725", pqFile+"#L725"), link("notify.go:754", pqFile+"#L754")),
 			"", reported("pq", "TestCloseWhileItConnects")},
-		{prove.Left, "", "Close does not end the wait before the next connection. " + link("notify.go:796", pqFile+"#L796"), "", reported("pq", "TestCloseEndsTheWait")},
-		{prove.Jitter, "", "Waits double and have no random part. " + link("notify.go:797", pqFile+"#L797"), "", reported("pq", "TestJitter")},
+		{prove.Left, "", point("pq.md", 3, link("notify.go:796", pqFile+"#L796")), "", reported("pq", "TestCloseEndsTheWait")},
+		{prove.Jitter, "", point("pq.md", 4, link("notify.go:797", pqFile+"#L797")), "", reported("pq", "TestJitter")},
 	},
 }
 

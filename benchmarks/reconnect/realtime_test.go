@@ -58,8 +58,8 @@ var realSubjects = []realSubject{
 		"A Listener \"automatically re-establishes the connection\". As its example once did, the table is read after each notification, and after each reconnect (nil); Ping every 90 s, here every 5 s, and without reading the table then, so that the Listener alone is judged. Rows are expected once.",
 		startPostgres,
 		map[prove.Kind]string{
-			prove.Silent: "Ping waits for the reply without a deadline. [notify.go:347](https://github.com/lib/pq/blob/v1.12.3/notify.go#L347)",
-			prove.Late:   "Ping holds the Listener's mutex while it waits, and Close waits for the mutex. [notify.go:636](https://github.com/lib/pq/blob/v1.12.3/notify.go#L636)",
+			prove.Silent: point("pq.md", 1, link("notify.go:347", pqFile+"#L347")),
+			prove.Late:   point("pq.md", 1, link("notify.go:636", pqFile+"#L636")),
 		},
 	},
 	{
@@ -67,7 +67,7 @@ var realSubjects = []realSubject{
 		"ConnectToNSQD, with a heartbeat each second, a ReadTimeout of 3 s, a LookupdPollInterval of 2 s, and a MsgTimeout of 5 s in nsqd, in place of 30, 60, 60 and 60 s. NSQ delivers at least once and in any order: repeated values are allowed, lost ones are not.",
 		startNSQ,
 		map[prove.Kind]string{
-			prove.Open: "When a handshake fails, Close closes the reading half of the connection; the descriptor stays until the garbage collector closes it. [conn.go:221](https://github.com/nsqio/go-nsq/blob/v1.1.0/conn.go#L221), [consumer.go:585](https://github.com/nsqio/go-nsq/blob/v1.1.0/consumer.go#L585)",
+			prove.Open: point("go-nsq.md", 0, link("conn.go:221", "nsqio/go-nsq/blob/v1.1.0/conn.go#L221"), link("consumer.go:585", "nsqio/go-nsq/blob/v1.1.0/consumer.go#L585")),
 		},
 	},
 	{
@@ -101,7 +101,7 @@ func TestRealTime(t *testing.T) {
 			for _, f := range report.Findings {
 				note := f.Known
 				f.Known, f.Mend = "", ""
-				fmt.Fprintf(&out, "\n- %s: %s\n  *%s*%s", f.Kind, short(f.String()), note, promise(realPromises[s.name][f.Kind]))
+				fmt.Fprintf(&out, "\n- %s: %s\n  *%s*%s", f.Kind, short(f.String()), note, sentence(realDocuments[s.name][f.Kind]))
 				t.Log(strings.Join(f.Timeline, "\n"))
 			}
 			if len(report.Findings) > 0 {

@@ -191,6 +191,9 @@ var serveRedis = serveTCP(func(conn net.Conn, write func(string) error) {
 			} else {
 				_ = write("+PONG\r\n")
 			}
+		case "hello":
+			_ = write("*14\r\n$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$6\r\n7.0.15\r\n$5\r\nproto\r\n:2\r\n$2\r\nid\r\n:1\r\n" +
+				"$4\r\nmode\r\n$10\r\nstandalone\r\n$4\r\nrole\r\n$6\r\nmaster\r\n$7\r\nmodules\r\n*0\r\n")
 		case "client":
 			_ = write("+OK\r\n")
 		default:

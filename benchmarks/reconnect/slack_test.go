@@ -25,13 +25,13 @@ var slackSubject = subject{
 	fresh:    newSlack, options: []reconnecttest.Option{atLeastOnce},
 	report: "slack-go.md gorilla-websocket.md",
 	notes: []note{
-		{prove.Silent, "", "apps.connections.open is requested without a timeout, and the default http.Client has none. " + link("socket_mode_managed_conn.go:284", slackFile+"#L284"),
+		{prove.Silent, "", point("slack-go.md", 1, link("socket_mode_managed_conn.go:284", slackFile+"#L284")),
 			"", reported("slack-go", "TestOpenWithoutAnAnswer")},
-		{prove.Late, "", "DialContext of gorilla/websocket does not look at the context while it waits for the server's answer: it returns after HandshakeTimeout, 45 s. " +
-			link("client.go:338", "gorilla/websocket/blob/e064f32e3674/client.go#L338"), "", reported("gorilla-websocket", "TestDialContextEndsWithItsContext")},
-		{prove.Hot, "", "The backoff is for attempts that fail: after a connection that was accepted the next one follows at once. " + link("socket_mode_managed_conn.go:46", slackFile+"#L46"),
+		{prove.Late, "", point("gorilla-websocket.md", 0, link("client.go:338", "gorilla/websocket/blob/e064f32e3674/client.go#L338")),
+			"", reported("gorilla-websocket", "TestDialContextEndsWithItsContext")},
+		{prove.Hot, "", point("slack-go.md", 2, link("socket_mode_managed_conn.go:46", slackFile+"#L46")),
 			"", reported("slack-go", "TestWaitAfterAConnectionThatEndsAtOnce")},
-		{prove.Jitter, "", "The backoff has no jitter; a comment there says that it has. " + link("socket_mode_managed_conn.go:206", slackFile+"#L206"),
+		{prove.Jitter, "", point("slack-go.md", 3, link("socket_mode_managed_conn.go:206", slackFile+"#L206")),
 			"", reported("slack-go", "TestJitter")},
 	},
 }

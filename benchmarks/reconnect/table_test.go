@@ -31,13 +31,22 @@ type subject struct {
 	notes    []note
 }
 
-// note explains the findings of a kind whose Where contains the words, with the place in the client's code, says where
-// its documents promise otherwise, if they do, and shows them without Check.
+// note explains the findings of a kind whose Where contains the words, with the place in the client's code, or names the
+// report that does, says what its documents say of it, if they do, and shows them without Check.
 type note struct {
 	kind            prove.Kind
 	words           string
-	text, otherwise string
+	text, documents string
 	show            func(t *testing.T)
+}
+
+// point names a point of a report, or with 0 the report, and places in the client's code.
+func point(report string, number int, links ...string) string {
+	text := fmt.Sprintf("[%s](reports/%[1]s)", report)
+	if number > 0 {
+		text += fmt.Sprintf(", %d", number)
+	}
+	return text + ": " + strings.Join(links, ", ")
 }
 
 // check returns what Check finds in the client, and fails for a finding without a note.
@@ -55,20 +64,19 @@ func (s subject) check(t *testing.T) prove.Report {
 	}, options...)
 }
 
-// otherwise says whether a client's documents promise otherwise than the finding with this text.
-func (s subject) otherwise(text string) string {
-	i := slices.IndexFunc(s.notes, func(n note) bool { return n.text == text })
-	if i < 0 {
-		return promise("")
+// documents is what a client's documents say of the finding with this text.
+func (s subject) documents(text string) string {
+	if i := slices.IndexFunc(s.notes, func(n note) bool { return n.text == text }); i >= 0 {
+		return sentence(s.notes[i].documents)
 	}
-	return promise(s.notes[i].otherwise)
+	return ""
 }
 
-func promise(where string) string {
-	if where == "" {
+func sentence(text string) string {
+	if text == "" {
 		return ""
 	}
-	return " Promised otherwise: " + where + "."
+	return " " + text + "."
 }
 
 // values are what a silent connection did not deliver, and scenarios the words after their numbers.
@@ -94,15 +102,22 @@ func TestTable(t *testing.T) {
 			if len(report.Findings) == 0 {
 				out.WriteString("Nothing was found.\n")
 			}
+			frozen, more := "", 0 // why the first cannot be judged, and how many others
 			for _, f := range report.Findings {
 				text := f.Known
 				f.Known, f.Mend = "", "" // the text says what the cause is
-				line, _, frozen := strings.Cut(f.String(), ": time stands still")
-				line, _, _ = strings.Cut(line, "\n")
-				fmt.Fprintf(&out, "- %s\n", short(line))
-				if !frozen || !strings.Contains(out.String(), text) {
-					fmt.Fprintf(&out, "  *%s*%s\n", text, s.otherwise(text))
+				line, _, ok := strings.Cut(f.String(), ": time stands still")
+				if ok && text == frozen {
+					more++
+					continue
+				} else if ok {
+					frozen = text
 				}
+				line, _, _ = strings.Cut(line, "\n")
+				fmt.Fprintf(&out, "- %s\n  *%s*%s\n", short(line), text, s.documents(text))
+			}
+			if more > 0 {
+				fmt.Fprintf(&out, "- %d more cannot be judged, for that reason\n", more)
 			}
 		})
 	}
@@ -137,21 +152,25 @@ const columns = `
 
 const preamble = `# What reconnecttest.Check finds in other clients
 
-Written by ` + "`make reconnect`" + ` in benchmarks. Each client is configured as its README says, against a server in the process that
+Written by ` + "`make reconnect`" + ` in benchmarks. Each client is configured as its documents say, against a server in the process that
 speaks as much of the protocol as it needs and delivers 12 events, 100 ms apart. Its connections break [in these
 ways](../../docs/testing.md#does-it-come-back), on virtual time; "(11 of 12)" counts the scenarios of one way.
 
-A finding is no judgement of the library: only where it says "promised otherwise" do its documents promise more. Each was
-verified in the client's code, at the link, and by a test without the check, in findings_*_test.go. Two things are
-different from production:
+A finding is no judgement of the library. It says if the client's documents promise otherwise, or document it; else they are
+silent. Each was verified in the client's code, at the link, and by a test without the check. Three things are different from
+production:
 
 - A silent connection stays silent. A kernel gives up a connection on which written data is not acknowledged, on Linux
   after about 15 minutes; one on which the client only reads needs TCP keepalive, which Go's default dialer switches on,
   with a first probe after 15 s.
 - An outage lasts for an hour. A client that gives up with an error is no finding here, except where the text says so.
+- AtLeastOnce: the server repeats all events for each subscription; repeated values are allowed, and lost ones are not.
+
+At night the servers for Redis, MQTT, NATS and PostgreSQL are compared with Debian's. Those for MCP, Slack, Consul, Ethereum,
+Kubernetes and Discord never were.
 
 After three groups that cannot be judged, one scenario of each group is played. The texts in [reports](reports) are for the
-maintainers, each with a test that fails; where none is named, none has been written.
+maintainers, each with a test that fails. Where none is named, there is nothing to report.
 ` + columns
 
 // epilogue lists what cannot run.
@@ -182,28 +201,25 @@ var subjects = []subject{
 	},
 	{
 		name:     "r3labs/sse v2.10.0",
-		promises: "SubscribeWithContext, with the default ReconnectStrategy. The README promises automatic reconnects, and the client sends Last-Event-ID, so each event is expected once. GivesUp.",
-		serve:    serveSSE, run: runR3labs, options: []reconnecttest.Option{givesUp},
+		promises: "SubscribeWithContext, with the default ReconnectStrategy. The client sends Last-Event-ID, so each event is expected once. GivesUp.",
+		serve:    serveSSE, run: runR3labs, options: []reconnecttest.Option{givesUp}, report: "r3labs-sse.md",
 		notes: []note{
-			{prove.Lost, "in the middle of", "At the end of the body the scanner returns what has come of an event, and its id is stored: the event is skipped after the reconnect. " +
-				link("event.go:50", "r3labs/sse/blob/v2.10.0/event.go#L50") + ", " + link("client.go:238", "r3labs/sse/blob/v2.10.0/client.go#L238"), "", r3labsHalfAnEvent},
-			{prove.Silent, "", "There is no read timeout; the README does not promise one. A Connection with a transport that has one would help. " +
-				link("client.go:211", "r3labs/sse/blob/v2.10.0/client.go#L211"), "", staysSilent(runR3labs, sending(eventStream, 10*24*time.Hour))},
-			{prove.Late, "", "The default strategy does not know the context, so a wait of up to a minute is not cut short, and requests with the ended context are repeated for up to 15 minutes. " +
-				link("client.go:118", "r3labs/sse/blob/v2.10.0/client.go#L118") + ". A ReconnectStrategy of backoff.WithContext does.", "", r3labsContext},
-			{prove.Reset, "", "The strategy's MaxElapsedTime of 15 minutes is counted from the first connection and never starts over: the first break after 15 minutes is final. " +
-				link("client.go:118", "r3labs/sse/blob/v2.10.0/client.go#L118") + ", backoff.v1 retry.go:35 and exponential.go:117", "", r3labsFifteenMinutes},
+			{prove.Lost, "in the middle of", point("r3labs-sse.md", 1, link("event.go:50", "r3labs/sse/blob/v2.10.0/event.go#L50"), link("client.go:238", r3labsFile+"#L238")),
+				"Promised otherwise by [the specification](https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation)", reported("r3labs-sse", "TestHalfAnEvent")},
+			{prove.Silent, "", "There is no read timeout. A Connection with a transport that has one would help. " + link("client.go:211", r3labsFile+"#L211"),
+				"", staysSilent(runR3labs, sending(eventStream, 10*24*time.Hour))},
+			{prove.Late, "", point("r3labs-sse.md", 2, link("client.go:118", r3labsFile+"#L118")), "", reported("r3labs-sse", "TestTheContextEndsIt")},
+			{prove.Reset, "", point("r3labs-sse.md", 3, link("client.go:118", r3labsFile+"#L118")), "", reported("r3labs-sse", "TestABreakAfterAQuarterOfAnHour")},
 		},
 	},
 	{
 		name:     "launchdarkly/eventsource v1.11.0",
 		promises: "With the options for reconnects: CanRetryFirstConnection(-1), ReadTimeout(1m), UseBackoff(30s), UseJitter(0.5), RetryResetInterval(1m). Each event is expected once.",
-		serve:    serveSSE, run: runEventSource,
+		serve:    serveSSE, run: runEventSource, report: "eventsource.md",
 		notes: []note{
-			{prove.Silent, "", "The read timeout begins with the body. A server that accepts the request and never sends a header is waited for; the HTTP client's ResponseHeaderTimeout would help. " +
-				link("stream.go:129", "launchdarkly/eventsource/blob/v1.11.0/stream.go#L129"), "[ReadTimeout](https://pkg.go.dev/github.com/launchdarkly/eventsource#StreamOptionReadTimeout) restarts a connection without new data", eventSourceHeader},
-			{prove.Late, "", "Until the first connection works, the loop does not look at the request's context; without a limit for the first connection it goes on. " +
-				link("stream.go:151", "launchdarkly/eventsource/blob/v1.11.0/stream.go#L151"), "", eventSourceContext},
+			{prove.Silent, "", point("eventsource.md", 1, link("stream.go:251", eventSourceFile+"#L251")),
+				"Promised otherwise: [ReadTimeout](https://pkg.go.dev/github.com/launchdarkly/eventsource#StreamOptionReadTimeout)", reported("eventsource", "TestReadTimeoutBeforeTheHeader")},
+			{prove.Late, "", point("eventsource.md", 2, link("stream.go:151", eventSourceFile+"#L151")), "", reported("eventsource", "TestTheContextEndsTheFirstConnection")},
 		},
 	},
 	{
@@ -211,75 +227,72 @@ var subjects = []subject{
 		promises: "A Connection with the default Backoff. Each event is expected once. GivesUp.",
 		serve:    serveSSE, run: runGoSSE, options: []reconnecttest.Option{givesUp},
 		notes: []note{
-			{prove.Silent, "", "There is no read timeout, and none is promised. " + link("client_connection.go:162", "tmaxmax/go-sse/blob/v0.11.0/client_connection.go#L162"), "", staysSilent(runGoSSE, sending(eventStream, 10*24*time.Hour))},
-			{prove.Cap, "", "The default Backoff has no MaxInterval: waits grow by half each time. " + link("client.go:124", "tmaxmax/go-sse/blob/v0.11.0/client.go#L124"), "", goSSELongestWait},
+			{prove.Silent, "", "There is no read timeout. " + link("client_connection.go:162", "tmaxmax/go-sse/blob/v0.11.0/client_connection.go#L162"), "", staysSilent(runGoSSE, sending(eventStream, 10*24*time.Hour))},
+			{prove.Cap, "", "The default Backoff has no MaxInterval: waits grow by half each time. " + link("client.go:124", "tmaxmax/go-sse/blob/v0.11.0/client.go#L124"),
+				"Documented: [Backoff](https://pkg.go.dev/github.com/tmaxmax/go-sse#Backoff)", goSSELongestWait},
 		},
 	},
 	{
 		name: "modelcontextprotocol/go-sdk v1.8.0, the streamable client",
 		promises: "The client of docs/protocol.md with the protocol's version 2025-11-25, the last one in which a stream can be resumed, and a handler of log messages. " +
 			"The stream of the server's messages \"automatically reconnects if interrupted\", and the client sends Last-Event-ID, so each message is expected once. GivesUp.",
-		serve: serveMCP, run: runMCP, options: []reconnecttest.Option{givesUp},
+		serve: serveMCP, run: runMCP, options: []reconnecttest.Option{givesUp}, report: "mcp-go-sdk.md",
 		notes: []note{
-			{prove.GaveUp, "", "Connect is not retried: MaxRetries is for streams that have worked. " +
-				link("client.go:390", "modelcontextprotocol/go-sdk/blob/v1.8.0/mcp/client.go#L390"), "", mcpConnect},
-			{prove.Unjudged, "", "The connection's mutex is held while its transport closes, which sends a DELETE and waits for up to 5 s for the reply: whoever calls meanwhile waits for that. " +
-				link("conn.go:121", "modelcontextprotocol/go-sdk/blob/v1.8.0/internal/jsonrpc2/conn.go#L121") + ", " +
-				link("streamable.go:2790", "modelcontextprotocol/go-sdk/blob/v1.8.0/mcp/streamable.go#L2790"), "", mcpMutex},
-			{prove.Silent, "", "There is no read timeout, and none is promised. KeepAlive sends its pings on other connections. " +
-				link("streamable.go:2623", "modelcontextprotocol/go-sdk/blob/v1.8.0/mcp/streamable.go#L2623"), "", staysSilent(runMCP, servingMCP(eventStream))},
-			{prove.Late, "", "Connect requests the stream under a context of its own, and waits for the header, which a silent server does not send. " +
-				link("streamable.go:2169", "modelcontextprotocol/go-sdk/blob/v1.8.0/mcp/streamable.go#L2169"), "", mcpContext},
-			{prove.Repeated, "", "A stream that ends without an event leaves no Last-Event-ID for the next one, which begins anew: the id of the event before is forgotten. " +
-				link("streamable.go:2523", "modelcontextprotocol/go-sdk/blob/v1.8.0/mcp/streamable.go#L2523") + ", " +
-				link("streamable.go:2702", "modelcontextprotocol/go-sdk/blob/v1.8.0/mcp/streamable.go#L2702"), "", mcpSecond},
+			{prove.GaveUp, "", "Connect is not retried. " + link("client.go:390", mcpFiles+"mcp/client.go#L390"),
+				"Documented: [MaxRetries](https://pkg.go.dev/github.com/modelcontextprotocol/go-sdk/mcp#StreamableClientTransport) is for reconnects", mcpConnect},
+			{prove.Unjudged, "", point("mcp-go-sdk.md", 3, link("conn.go:121", mcpFiles+"internal/jsonrpc2/conn.go#L121"), link("streamable.go:2790", mcpFiles+"mcp/streamable.go#L2790")),
+				"", reported("mcp-go-sdk", "TestACallDuringCloseEndsWithItsContext")},
+			{prove.Silent, "", "There is no read timeout. KeepAlive sends its pings on other connections. " + link("streamable.go:2623", mcpFiles+"mcp/streamable.go#L2623"),
+				"", staysSilent(runMCP, servingMCP(eventStream))},
+			{prove.Late, "", point("mcp-go-sdk.md", 2, link("streamable.go:2169", mcpFiles+"mcp/streamable.go#L2169")), "", reported("mcp-go-sdk", "TestConnectEndsWithItsContext")},
+			{prove.Repeated, "", point("mcp-go-sdk.md", 1, link("streamable.go:2523", mcpFiles+"mcp/streamable.go#L2523"), link("streamable.go:2702", mcpFiles+"mcp/streamable.go#L2702")),
+				"Promised otherwise by [the protocol](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery)", reported("mcp-go-sdk", "TestLastEventIDOfAStreamWithoutAnEvent")},
 		},
 	},
 	{
 		name:     "hashicorp/go-retryablehttp v0.7.8, a download",
-		promises: "The default client reads a body of 12 lines. It promises to retry requests, not the reading of a body. GivesUp.",
+		promises: "The default client reads a body of 12 lines. GivesUp.",
 		serve:    serveFile, run: runRetryableHTTP, options: []reconnecttest.Option{givesUp},
 		notes: []note{
 			{prove.GaveUp, "", "The retries end when the response's header has come: what breaks later is the caller's. " +
-				link("client.go:719", "hashicorp/go-retryablehttp/blob/v0.7.8/client.go#L719"), "", retryableHTTPBody},
+				link("client.go:719", "hashicorp/go-retryablehttp/blob/v0.7.8/client.go#L719"), "Documented: the README names what is retried", retryableHTTPBody},
 			{prove.Silent, "", "There is no timeout by default. HTTPClient.Timeout would end the whole download. " +
 				link("client.go:442", "hashicorp/go-retryablehttp/blob/v0.7.8/client.go#L442"), "", staysSilent(runRetryableHTTP, silent)},
 		},
 	},
 	{
 		name:     "nats-io/nats.go v1.55.0, core",
-		promises: "Connect and Subscribe with the default options. Core NATS delivers at most once; the server of this test repeats all events for each subscription, so repeated values are allowed and lost ones are not. GivesUp.",
-		serve:    serveNATS, run: runNATS, options: []reconnecttest.Option{givesUp, atLeastOnce},
+		promises: "Connect and Subscribe with the default options. Core NATS delivers at most once. GivesUp, AtLeastOnce.",
+		serve:    serveNATS, run: runNATS, options: []reconnecttest.Option{givesUp, atLeastOnce}, report: "nats.md",
 		notes: []note{
-			{prove.GaveUp, "", "The first connection is not retried: it is a documented option, RetryOnFailedConnect. " + link("nats.go:1722", "nats-io/nats.go/blob/v1.55.0/nats.go#L1722"), "", natsFirstConnection},
-			{prove.Open, "", "If a reconnect fails after the dial, in the handshake, its connection is not closed before the next one: its file is until the garbage collector finds it. " +
-				link("nats.go:3581", "nats-io/nats.go/blob/v1.55.0/nats.go#L3581"), "", natsOpen},
+			{prove.GaveUp, "", "The first connection is not retried. " + link("nats.go:1722", "nats-io/nats.go/blob/v1.55.0/nats.go#L1722"), "Documented: it is an option, RetryOnFailedConnect", natsFirstConnection},
+			{prove.Open, "", point("nats.md", 0, link("nats.go:3581", "nats-io/nats.go/blob/v1.55.0/nats.go#L3581")), "", reported("nats", "TestAFailedHandshakeClosesItsConnection")},
 		},
 	},
 	{
 		name:     "redis/go-redis v9.23.0, Pub/Sub",
-		promises: "Subscribe and Channel with the default options. Redis delivers at most once; the server of this test repeats all events for each subscription, so repeated values are allowed and lost ones are not.",
-		serve:    serveRedis, run: runRedis, options: []reconnecttest.Option{atLeastOnce},
+		promises: "Subscribe and Channel with the default options. Redis delivers at most once. AtLeastOnce.",
+		serve:    serveRedis, run: runRedis, options: []reconnecttest.Option{atLeastOnce}, report: "go-redis.md",
 		notes: []note{
-			{prove.Silent, "", "Every 3 s without a message a PING is written, but its reply is not waited for: the read has no timeout. Silence is noticed when the kernel refuses the next PING, after about 15 minutes on Linux. " +
-				link("pubsub.go:731", "redis/go-redis/blob/v9.23.0/pubsub.go#L731") + ", " + link("pubsub.go:529", "redis/go-redis/blob/v9.23.0/pubsub.go#L529"), "[Channel](https://pkg.go.dev/github.com/redis/go-redis/v9#PubSub.Channel) pings and \"re-subscribes if ping can not received for 1 minute\"", redisSilence},
-			{prove.Hot, "", "The first failed read after a message is followed by a dial at once: connections that break after a message each are a loop without a wait. " +
-				link("pubsub.go:766", "redis/go-redis/blob/v9.23.0/pubsub.go#L766"), "", redisNoWait},
-			{prove.Unjudged, "", "PubSub's mutex is held while it dials: whoever pings, receives or closes meanwhile waits for that. " + link("pubsub.go:67", "redis/go-redis/blob/v9.23.0/pubsub.go#L67"), "", redisMutex},
-			{prove.Jitter, "", "A failed read is followed by a wait of 100 ms and another dial, without backoff or jitter. " + link("pubsub.go:766", "redis/go-redis/blob/v9.23.0/pubsub.go#L766"), "", redisWaits},
-			{prove.Late, "", "The commands with which a connection begins have a background context, unless the option ContextTimeoutEnabled is set: they end with ReadTimeout, after 5 s. " +
-				link("redis.go:1893", "redis/go-redis/blob/v9.23.0/redis.go#L1893") + ", " + link("options.go:741", "redis/go-redis/blob/v9.23.0/options.go#L741"), "", redisContext},
+			{prove.Silent, "", point("go-redis.md", 1, link("pubsub.go:731", pubSubFile+"#L731"), link("pubsub.go:529", pubSubFile+"#L529")),
+				"Promised otherwise: [Channel](https://pkg.go.dev/github.com/redis/go-redis/v9#PubSub.Channel)", reported("go-redis", "TestAPingWithoutAReply")},
+			{prove.Hot, "", point("go-redis.md", 2, link("pubsub.go:766", pubSubFile+"#L766")), "", reported("go-redis", "TestWaitAfterAConnectionThatEndsAtOnce")},
+			{prove.Unjudged, "", point("go-redis.md", 3, link("pubsub.go:67", pubSubFile+"#L67")), "", reported("go-redis", "TestCloseWhileItDials")},
+			{prove.Jitter, "", point("go-redis.md", 2, link("pubsub.go:767", pubSubFile+"#L767")), "", reported("go-redis", "TestBackoff")},
+			{prove.Late, "", "The commands with which a connection begins have a background context: they end with ReadTimeout, after 5 s. " +
+				link("redis.go:1893", "redis/go-redis/blob/v9.23.0/redis.go#L1893") + ", " + link("options.go:741", "redis/go-redis/blob/v9.23.0/options.go#L741"), "Documented: it is an option, ContextTimeoutEnabled", redisContext},
 		},
 	},
 	{
 		name:     "eclipse/paho.mqtt.golang v1.5.1",
-		promises: "The default options and ConnectRetry; the subscription is made in OnConnect, as its README says. Quality of service 0; the server of this test repeats all events for each subscription, so repeated values are allowed and lost ones are not.",
-		serve:    serveMQTT, run: runMQTT, options: []reconnecttest.Option{atLeastOnce},
+		promises: "The default options and ConnectRetry, whose comment asks for subscriptions in OnConnect. Quality of service 0. AtLeastOnce.",
+		serve:    serveMQTT, run: runMQTT, options: []reconnecttest.Option{atLeastOnce}, report: "paho.md",
 		notes: []note{
-			{prove.Left, "", "Disconnect does not end an attempt to connect, and its comment warns of what it leaves: the attempt waits for the server's reply for ConnectTimeout, 30 s, and then connects once more, with MQTT 3.1. " +
-				link("client.go:416", "eclipse/paho.mqtt.golang/blob/v1.5.1/client.go#L416") + ", " + link("client.go:429", "eclipse/paho.mqtt.golang/blob/v1.5.1/client.go#L429"), "", mqttConnect},
-			{prove.Cap, "", "MaxReconnectInterval is 10 minutes by default; the check expects at most 5. " + link("options.go:142", "eclipse/paho.mqtt.golang/blob/v1.5.1/options.go#L142"), "", mqttWaits},
-			{prove.Jitter, "", "Waits double and have no random part. " + link("backoff.go:86", "eclipse/paho.mqtt.golang/blob/v1.5.1/backoff.go#L86"), "", mqttWaits},
+			{prove.Left, "", point("paho.md", 1, link("client.go:416", pahoFiles+"client.go#L416"), link("client.go:429", pahoFiles+"client.go#L429")),
+				"Documented: goroutines that Disconnect leaves; not that they connect", reported("paho", "TestDisconnectEndsAnAttempt")},
+			{prove.Cap, "", "The check expects at most 5 minutes. " + link("options.go:142", pahoFiles+"options.go#L142"),
+				"Documented: [MaxReconnectInterval](https://pkg.go.dev/github.com/eclipse/paho.mqtt.golang#NewClientOptions)", mqttLongestWait},
+			{prove.Jitter, "", point("paho.md", 2, link("backoff.go:86", pahoFiles+"backoff.go#L86")), "", reported("paho", "TestJitter")},
 		},
 	},
 	slackSubject,
@@ -289,3 +302,11 @@ var subjects = []subject{
 	informerSubject,
 	kafkaSubject,
 }
+
+const (
+	r3labsFile      = "r3labs/sse/blob/v2.10.0/client.go"
+	eventSourceFile = "launchdarkly/eventsource/blob/v1.11.0/stream.go"
+	mcpFiles        = "modelcontextprotocol/go-sdk/blob/v1.8.0/"
+	pubSubFile      = "redis/go-redis/blob/v9.23.0/pubsub.go"
+	pahoFiles       = "eclipse/paho.mqtt.golang/blob/v1.5.1/"
+)

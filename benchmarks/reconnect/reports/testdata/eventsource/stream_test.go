@@ -1,0 +1,97 @@
+package eventsource
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/launchdarkly/eventsource"
+)
+
+// run runs a stream for an hour, whose request's context ends after a time. Connections are served, or refused. It returns how many there
+// were, and whether the stream has ended before the connections were closed.
+func run(t *testing.T, ctxEnds time.Duration, serve func(n int, c net.Conn)) (connections int, ended bool) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var open []net.Conn
+		over := false
+		transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			connections++
+			if serve == nil {
+				return nil, syscall.ECONNREFUSED
+			}
+			client, server := net.Pipe()
+			open = append(open, server)
+			go serve(connections, server)
+			return client, nil
+		}}
+		ctx, cancel := context.WithTimeout(t.Context(), ctxEnds)
+		defer cancel()
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		returned := make(chan struct{})
+		go func() {
+			defer close(returned)
+			stream, err := eventsource.SubscribeWithRequestAndOptions(request,
+				eventsource.StreamOptionHTTPClient(&http.Client{Transport: transport}),
+				eventsource.StreamOptionReadTimeout(time.Minute),
+				eventsource.StreamOptionCanRetryFirstConnection(-1),
+				eventsource.StreamOptionErrorHandler(func(error) eventsource.StreamErrorHandlerResult {
+					mu.Lock()
+					defer mu.Unlock()
+					return eventsource.StreamErrorHandlerResult{CloseNow: over}
+				}))
+			if err != nil {
+				return
+			}
+			for range stream.Events {
+			}
+		}()
+		time.Sleep(time.Hour)
+		select {
+		case <-returned:
+			ended = true
+		default:
+		}
+		mu.Lock()
+		over = true
+		for _, c := range open {
+			_ = c.Close()
+		}
+		mu.Unlock()
+		cancel()
+		<-returned
+		transport.CloseIdleConnections()
+		time.Sleep(time.Minute)
+	})
+	return connections, ended
+}
+
+func TestReadTimeoutBeforeTheHeader(t *testing.T) {
+	connections, _ := run(t, 24*time.Hour, func(n int, c net.Conn) {
+		if _, err := http.ReadRequest(bufio.NewReader(c)); err == nil && n == 1 {
+			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: event\n\n")
+			_ = c.Close()
+		}
+	})
+	if connections == 2 {
+		t.Error("the second connection has had no answer for an hour, with a read timeout of a minute; there was no third one")
+	}
+}
+
+func TestTheContextEndsTheFirstConnection(t *testing.T) {
+	if _, ended := run(t, time.Minute, nil); !ended {
+		t.Error("the request's context ended an hour ago, while connections were refused, and SubscribeWithRequestAndOptions has not returned")
+	}
+}

@@ -1,0 +1,72 @@
+package nats
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// server is a CustomDialer whose connections are served with their number.
+type server struct {
+	mu    sync.Mutex
+	conns []net.Conn
+	serve func(n int, c net.Conn)
+}
+
+func (s *server) Dial(string, string) (net.Conn, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	client, conn := net.Pipe()
+	s.conns = append(s.conns, conn)
+	go s.serve(len(s.conns), conn)
+	return client, nil
+}
+
+// accept answers as a server does. It returns when the client has closed the connection.
+func accept(c net.Conn) {
+	_, _ = io.WriteString(c, "INFO {\"server_id\":\"a\",\"max_payload\":1000,\"proto\":1}\r\n")
+	for in := bufio.NewScanner(c); in.Scan(); {
+		if strings.HasPrefix(in.Text(), "PING") {
+			_, _ = io.WriteString(c, "PONG\r\n")
+		}
+	}
+}
+
+func TestAFailedHandshakeClosesItsConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{serve: func(n int, c net.Conn) {
+			switch n {
+			case 1:
+				go accept(c)
+				time.Sleep(time.Second)
+				_ = c.Close()
+			case 2: // is silent
+			default:
+				accept(c)
+			}
+		}}
+		conn, err := nats.Connect("nats://127.0.0.1:4222", nats.SetCustomDialer(s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if !conn.IsConnected() || len(s.conns) != 3 {
+			t.Fatalf("it is not connected, after %d connections", len(s.conns))
+		}
+		_ = s.conns[1].SetReadDeadline(time.Now().Add(time.Hour))
+		if _, err := io.Copy(io.Discard, s.conns[1]); errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Error("the second connection had no answer; the client is connected again, and has not closed that one in an hour")
+		}
+		conn.Close()
+		_ = s.conns[1].Close()
+	})
+}
