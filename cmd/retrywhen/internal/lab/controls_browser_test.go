@@ -126,7 +126,7 @@ func browserTurned(t *testing.T, ctx context.Context, address string) {
 		t.Error("the controls come before the charts in a narrow window")
 	}
 	p.run(chromedp.EmulateViewport(1200, 800))
-	p.run(chromedp.Poll(`innerWidth === 1200`, nil))
+	p.run(chromedp.Poll(`innerWidth === 1200`, nil, patience))
 	if !visible() {
 		t.Error("there are no controls in the window that was made wide")
 	}
@@ -187,7 +187,7 @@ func browserServerGone(t *testing.T, ctx context.Context, _ string) {
 		t.Errorf("the page shows %q", got)
 	}
 	g.gone.Store(false)
-	p.run(chromedp.Poll(`document.getElementById("status").textContent === "" && document.body.className === ""`, nil, chromedp.WithPollingTimeout(time.Minute)))
+	p.run(chromedp.Poll(`document.getElementById("status").textContent === "" && document.body.className === ""`, nil, patience))
 	if got := p.text(`document.getElementById("outage-sentence").textContent`); !strings.Contains(got, "61 clients wait") {
 		t.Errorf("it came back with %q", got)
 	}
@@ -284,7 +284,7 @@ func browserSharing(t *testing.T, ctx context.Context, address string) {
 		"copy-link": address + "?", "copy-command": "retrywhen sim outage --clients 60 --down 15s --capacity 20 ", "copy-go": "package policies\n\nimport (",
 	} {
 		p.run(chromedp.Evaluate(fmt.Sprintf(`document.getElementById(%q).click()`, id), nil))
-		p.run(chromedp.Poll(fmt.Sprintf(`(window.copied ?? "").startsWith(%q)`, want), nil, chromedp.WithPollingTimeout(10*time.Second)))
+		p.run(chromedp.Poll(fmt.Sprintf(`(window.copied ?? "").startsWith(%q)`, want), nil, patience))
 	}
 	name, page := p.saved("#download")
 	file := filepath.Join(t.TempDir(), name)
@@ -308,7 +308,7 @@ func browserReadings(t *testing.T, ctx context.Context, address string) {
 	if got := p.text(`document.querySelector("#herd .tip").textContent`); got != "job 1, retry 1: at 1s, after a wait of 1s" {
 		t.Errorf("the second point is %q", got)
 	}
-	p.run(chromedp.Poll(`document.getElementById("said").textContent.startsWith("job 1, retry 1")`, nil, chromedp.WithPollingTimeout(10*time.Second)))
+	p.run(chromedp.Poll(`document.getElementById("said").textContent.startsWith("job 1, retry 1")`, nil, patience))
 	p.run(chromedp.Evaluate(`(() => {
 		const load = document.querySelectorAll("#herd .chart")[1], box = load.getBoundingClientRect();
 		load.dispatchEvent(new PointerEvent("pointermove", {clientX: box.left + 60, clientY: box.top + 50}));

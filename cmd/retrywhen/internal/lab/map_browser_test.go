@@ -37,7 +37,7 @@ func browserMap(t *testing.T, ctx context.Context, address string) {
 			t.Fatal(err)
 		}
 		p.run(chromedp.Poll(fmt.Sprintf(`document.querySelector("#map .verdict").textContent === %q && document.querySelector("#map svg.scene").getAttribute("aria-label") === %q`, run.verdict, run.label()), nil,
-			chromedp.WithPollingTimeout(time.Minute)))
+			patience))
 		link := p.text(`document.querySelector(".to-lab").search.slice(1)`)
 		if want := mapState(policy, row, column).Query().Encode(); !sameState(t, link, want) {
 			t.Errorf("%s: the link is %s, want %s", how, link, want)

@@ -58,7 +58,7 @@ func browserSite(t *testing.T, ctx context.Context, _ string) {
 	var ms float64
 	p.eval(`performance.getEntriesByName("drawn")[0].startTime`, &ms)
 	t.Logf("the first chart is drawn after %.0f ms", ms)
-	p.run(chromedp.Poll(`performance.getEntriesByName("first-contentful-paint").length`, nil, chromedp.WithPollingTimeout(time.Minute)))
+	p.run(chromedp.Poll(`performance.getEntriesByName("first-contentful-paint").length`, nil, patience))
 	p.eval(`performance.getEntriesByName("first-contentful-paint")[0].startTime`, &ms) // the story's pictures are in the page
 	if took := time.Duration(ms * 1e6); took > firstPicture && quiet() {               // else the machine may be busy
 		t.Errorf("the first picture is drawn after %v, want %v", took, firstPicture)
@@ -76,7 +76,7 @@ func browserSite(t *testing.T, ctx context.Context, _ string) {
 	p.turn(TabHerd)
 	t.Logf("the herd is drawn after %v", time.Since(began).Round(time.Millisecond))
 	p.run(chromedp.Evaluate(`document.querySelectorAll(".screen")[2].querySelector("label:last-child input").click()`, nil))
-	p.run(chromedp.Poll(`document.querySelectorAll(".screen")[2].querySelector(".verdict").textContent === "It recovers in 0 of 10 runs"`, nil, chromedp.WithPollingTimeout(time.Minute)))
+	p.run(chromedp.Poll(`document.querySelectorAll(".screen")[2].querySelector(".verdict").textContent === "It recovers in 0 of 10 runs"`, nil, patience))
 	s.Close() // the network is cut
 	p.turn(TabOutage)
 	p.set("affected", "300")

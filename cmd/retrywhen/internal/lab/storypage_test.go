@@ -344,7 +344,7 @@ func browserOpening(t *testing.T, ctx context.Context, address string) {
 		p.visit("")
 		await := func(expression string) {
 			t.Helper()
-			p.run(chromedp.Poll(expression, nil, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(time.Minute)))
+			p.run(chromedp.Poll(expression, nil, chromedp.WithPollingInterval(20*time.Millisecond), patience))
 		}
 		const playing = `document.querySelector(".screen .playing") !== null`
 		if motion == "reduce" {
