@@ -476,6 +476,21 @@ func TestResumeBody_Policy(t *testing.T) {
 			t.Errorf("%v after %v", err, time.Since(s.start))
 		}
 	})
+	bubble(t, "a rest that comes after Close is closed", func(t *testing.T) {
+		var body io.Closer
+		s := newScript(first, func(r *http.Request) (*http.Response, error) {
+			body.Close()
+			return rest(4, "efghij", io.EOF)(r)
+		})
+		resp, err := retryhttp.NewTransport(s, constant(9), retryhttp.ResumeBody(0)).RoundTrip(get(t, t.Context()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body = resp.Body
+		if got, err := io.ReadAll(resp.Body); string(got) != "abcd" || !errors.Is(err, http.ErrBodyReadAfterClose) || !s.bodies[1].closed.Load() {
+			t.Errorf("%q, %v; closed: %v", got, err, s.bodies[1].closed.Load())
+		}
+	})
 	bubble(t, "a closed body is not continued", func(t *testing.T) {
 		s := newScript(first)
 		resp, err := retryhttp.NewTransport(s, constant(9), retryhttp.ResumeBody(0)).RoundTrip(get(t, t.Context()))

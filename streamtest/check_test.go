@@ -421,7 +421,8 @@ var wrong = map[string]struct {
 			return nil
 		}
 	}, "of two runs side by side: "},
-	"is nil": {func() stream.Stream[int] { return nil }, "newStream returned a nil stream"},
+	"is never made": {func() stream.Stream[int] { select {} }, "deadlock"},
+	"is nil":        {func() stream.Stream[int] { return nil }, "newStream returned a nil stream"},
 }
 
 func TestCheck_CatchesEachViolation(t *testing.T) {

@@ -378,9 +378,22 @@ func TestRand(t *testing.T) {
 	}
 }
 
-func TestRand_TheReportIsOfTheCallersLine(t *testing.T) {
-	out := inProcess(t, func() { Run(t, func(s *Session) { s.Rand()() }) })
-	if !regexp.MustCompile(`(?m)^ +session_test\.go:\d+: streamtest: Rand: call 1`).MatchString(out) {
-		t.Error(out)
+// A report is of the test's line.
+func TestReports_AreOfTheCallersLine(t *testing.T) {
+	tests := map[string]func(s *Session){
+		"Rand: call 1":             func(s *Session) { s.Rand()() },
+		"Hot: 2 diagrams":          func(s *Session) { Hot[string](s, "a\nb") },
+		"Watch: the stream is nil": func(s *Session) { Watch[int](s, nil) },
+		"Watch, at 0s":             func(s *Session) { Watch(s, stream.Of(2)).Next(1) },
+	}
+	out := inProcess(t, func() {
+		for name, f := range tests {
+			t.Run(name, func(t *testing.T) { Run(t, f) })
+		}
+	})
+	for name := range tests {
+		if !regexp.MustCompile(`(?m)^ +session_test\.go:\d+: streamtest: ` + name).MatchString(out) {
+			t.Errorf("%s: %s", name, out)
+		}
 	}
 }

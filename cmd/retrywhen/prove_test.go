@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/retrywhen/retrywhen/prove"
 )
 
@@ -280,5 +282,17 @@ func TestProveParallel(t *testing.T) {
 		if err := p.check(c, &target, "", []string{"cut"}, nil); err != nil || target.Parallel != want {
 			t.Errorf("%s: %d, %v, want %d", args, target.Parallel, err, want)
 		}
+	}
+}
+
+func TestProveDefaults(t *testing.T) {
+	got := ""
+	find(t, "prove").LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if v := f.DefValue; v != "" && v != "false" && v != "[]" && f.Name != "ways" {
+			got += f.Name + "=" + v + " "
+		}
+	})
+	if want := "events=12 every=100ms parallel=64 places=24 quiet=2s stop=5s within=30s "; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }

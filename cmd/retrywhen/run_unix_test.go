@@ -217,6 +217,13 @@ func TestRunTimeoutEndsSoftly(t *testing.T) {
 	}
 }
 
+func TestRunStartsNothingAfterASignal(t *testing.T) {
+	c := child{signal: os.Interrupt}
+	if err := c.start(exec.CommandContext(t.Context(), "true"), false); err != errEnded || c.process != nil {
+		t.Errorf("%v, a process: %v", err, c.process)
+	}
+}
+
 // The limit of an attempt that has ended does not reach the next one.
 func TestRunTimeoutOfAnEndedAttempt(t *testing.T) {
 	ended := exec.CommandContext(t.Context(), "true")

@@ -246,6 +246,7 @@ func TestSimRefuses(t *testing.T) {
 		"overload stall":   {[]string{"overload", "--stall=-1s"}, []string{"--stall is -1s, want at least 0"}},
 		"overload speed":   {[]string{"overload", "--speed=2"}, []string{"--speed is 2, want 0 to 1"}},
 		"overload slots":   {[]string{"overload", "--slots"}, []string{"--queue is 0, want more than 0 with --slots"}},
+		"overload timeout": {[]string{"overload", "--timeout=1s", "constant d=1s attempttimeout=2s"}, []string{"--timeout has no effect, because each policy has its own"}},
 		"outage limit":     {[]string{"outage", "--limit=-1"}, []string{"--limit is -1, want at least 0"}},
 		"choose clients":   {[]string{"choose", "--clients=0"}, []string{"choose: --clients is 0, want 1 to"}},
 		"choose outages":   {[]string{"choose", "--outages=-1s"}, []string{"--outages", "want at least 0"}},
