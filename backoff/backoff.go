@@ -27,7 +27,6 @@ type Backoff struct {
 	below  time.Duration // the largest Duration minus the cap; 0 is no cap
 	j      jitter.Jitter // nil if there is none
 	top    float64       // j.Factor(1)
-	limit  time.Duration // with a jitter: the largest curve that is not at the cap
 	key    uint64        // used by source
 }
 

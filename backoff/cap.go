@@ -1,7 +1,6 @@
 package backoff
 
 import (
-	"fmt"
 	"math"
 	"reflect"
 	"time"
@@ -15,7 +14,6 @@ import (
 func (b Backoff) Cap(most time.Duration) Backoff {
 	notNegative("Cap", "most", most)
 	b.below = math.MaxInt64 - most
-	b.fit()
 	return b
 }
 
@@ -31,21 +29,14 @@ func (b Backoff) Jitter(j jitter.Jitter) Backoff {
 	}
 	if j == jitter.None {
 		b.j, b.top = nil, 0
-		b.fit()
 		return b
 	}
-	lowest, top := j.Factor(0), j.Factor(1)
-	if !finite(top) || top < 0 {
-		panic(fmt.Sprintf("backoff: Jitter: j.Factor(1) is %v, want a finite number >= 0", top))
-	}
-	if !finite(lowest) || lowest < 0 {
-		panic(fmt.Sprintf("backoff: Jitter: j.Factor(0) is %v, want a finite number >= 0", lowest))
-	}
+	top := number("Jitter", "j.Factor(1)", j.Factor(1))
+	number("Jitter", "j.Factor(0)", j.Factor(0))
 	if !reflect.ValueOf(j).Comparable() {
 		j = &incomparable{j}
 	}
 	b.j, b.top = j, top
-	b.fit()
 	if why := b.tiledWrong(); why != "" {
 		panic("backoff: Jitter: j is " + jitterText(b.j) + ": " + why)
 	}
@@ -58,20 +49,19 @@ type incomparable struct{ jitter.Jitter }
 // cap is the cap, the largest Duration if there is none.
 func (b *Backoff) cap() time.Duration { return math.MaxInt64 - b.below }
 
-// fit computes limit after cap or jitter have changed.
-func (b *Backoff) fit() {
-	b.limit = 0
-	if b.j == nil {
-		return
-	}
-	b.limit = b.cap()
+// limit returns the largest curve that is not at the cap: the jitter scales any larger one.
+func (b *Backoff) limit() time.Duration {
 	if b.below > 0 && b.top > 1 {
-		b.limit = time.Duration(float64(b.limit) / b.top)
+		return time.Duration(float64(b.cap()) / b.top)
 	}
+	return b.cap()
 }
 
 // factor is j's factor, limited to the range from 0 to its bound.
 func (b *Backoff) factor(u float64) float64 {
+	if b.j == nil {
+		return 1
+	}
 	f := b.j.Factor(u)
 	if !(f > 0) {
 		return 0
@@ -85,7 +75,7 @@ func (b *Backoff) finish(c time.Duration, u float64) time.Duration {
 		return min(c, b.cap())
 	}
 	f := b.factor(u)
-	if c > b.limit {
+	if c > b.limit() {
 		return b.atCap(f)
 	}
 	return min(scale(c, f), b.cap())

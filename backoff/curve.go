@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/words"
@@ -85,46 +86,39 @@ func curveNamed(name string) kind {
 // ranged reports whether the curve is random by itself.
 func (k kind) ranged() bool { return curves[k].Random }
 
-// Constant returns the Backoff whose delay is always d.
-func Constant(d time.Duration) Backoff {
-	notNegative("Constant", "d", d)
-	return Backoff{kind: constant, d: d}
+// of returns the curve with a duration and, if the curve has one, a number.
+func (k kind) of(d time.Duration, x ...float64) Backoff {
+	constructor := strings.ToUpper(curves[k].Name[:1]) + curves[k].Name[1:]
+	notNegative(constructor, curves[k].Parameters[0], d)
+	b := Backoff{kind: k, d: d}
+	for _, x := range x {
+		b.x = number(constructor, curves[k].Parameters[1], x)
+	}
+	return b
 }
 
+// Constant returns the Backoff whose delay is always d.
+func Constant(d time.Duration) Backoff { return constant.of(d) }
+
 // Linear returns the Backoff of d·n: d, 2d, 3d, 4d …
-func Linear(d time.Duration) Backoff {
-	notNegative("Linear", "d", d)
-	return Backoff{kind: linear, d: d}
-}
+func Linear(d time.Duration) Backoff { return linear.of(d) }
 
 // Quadratic returns the Backoff of d·n²: d, 4d, 9d, 16d … It is the curve of "Exponential-Backoff RxJava operator with
 // Jitter" (2017), in spite of that name.
-func Quadratic(d time.Duration) Backoff {
-	notNegative("Quadratic", "d", d)
-	return Backoff{kind: quadratic, d: d}
-}
+func Quadratic(d time.Duration) Backoff { return quadratic.of(d) }
 
 // Polynomial returns the Backoff of d·n^degree. The degree need not be a whole number; 0.5 flattens the curve. Delays
 // are exact for a whole degree, and otherwise correct to the nearest nanosecond or 15 digits.
-func Polynomial(d time.Duration, degree float64) Backoff {
-	notNegative("Polynomial", "d", d)
-	return Backoff{kind: polynomial, d: d, x: number("Polynomial", "degree", degree)}
-}
+func Polynomial(d time.Duration, degree float64) Backoff { return polynomial.of(d, degree) }
 
 // Exponential returns the Backoff of base·factor^(n-1): base, then each delay factor times the one before.
 // Exponential(2*base, 2) is base·2^n, the curve of Marc Brooker, "Exponential Backoff And Jitter" (AWS Architecture
 // Blog, 2015); Exponential(d, 2).Plus(least) is the least + d·2^(n-1) of "Visualization of backoff functions". Delays
 // are exact for a whole factor. With a factor below 1 delays shrink.
-func Exponential(base time.Duration, factor float64) Backoff {
-	notNegative("Exponential", "base", base)
-	return Backoff{kind: exponential, d: base, x: number("Exponential", "factor", factor)}
-}
+func Exponential(base time.Duration, factor float64) Backoff { return exponential.of(base, factor) }
 
 // Fibonacci returns the Backoff of d times the n-th Fibonacci number: d, d, 2d, 3d, 5d, 8d …
-func Fibonacci(d time.Duration) Backoff {
-	notNegative("Fibonacci", "d", d)
-	return Backoff{kind: fibonacci, d: d}
-}
+func Fibonacci(d time.Duration) Backoff { return fibonacci.of(d) }
 
 // curveFunc is the type of Func's argument.
 type curveFunc func(n int, u float64) time.Duration

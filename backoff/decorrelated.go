@@ -23,10 +23,7 @@ import (
 // with u. One u is one chain: At(1,u), At(2,u), At(3,u) … are its delays, so Keyed and Ordinal fix a whole chain. The
 // cost grows with n, by about ten ns a step, up to 4,096 steps. After that many steps the beginning of a chain has no
 // effect.
-func Decorrelated(base time.Duration) Backoff {
-	notNegative("Decorrelated", "base", base)
-	return Backoff{kind: decorrelated, d: base}
-}
+func Decorrelated(base time.Duration) Backoff { return decorrelated.of(base) }
 
 // after implements After.
 func (b *Backoff) after(n int, prev time.Duration, u float64) time.Duration {

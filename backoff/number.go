@@ -45,19 +45,15 @@ func times(d time.Duration, k uint64) time.Duration {
 // power is x^k in whole numbers, at most the largest int64.
 func power(x, k uint64) uint64 {
 	p := uint64(1)
-	for ; k > 0; k >>= 1 {
-		if k&1 != 0 {
-			hi, lo := bits.Mul64(p, x)
-			if hi != 0 || lo > math.MaxInt64 {
-				return math.MaxInt64
-			}
-			p = lo
+	for range k {
+		hi, next := bits.Mul64(p, x)
+		switch {
+		case hi != 0 || next > math.MaxInt64:
+			return math.MaxInt64
+		case next == p: // x is 0 or 1
+			return p
 		}
-		hi, lo := bits.Mul64(x, x)
-		if hi != 0 {
-			lo = math.MaxUint64 // any product with it saturates; p is not 0, because x is not
-		}
-		x = lo
+		p = next
 	}
 	return p
 }
@@ -109,5 +105,3 @@ func multiply(d time.Duration, f float64) time.Duration {
 	}
 	return math.MaxInt64
 }
-
-func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

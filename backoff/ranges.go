@@ -12,10 +12,7 @@ func Sidekiq() Backoff { return Backoff{kind: sidekiq} }
 
 // Buckets returns the Backoff that draws the n-th delay evenly between unit·k^exponent and unit·(k+2)^exponent, k =
 // n-1: ranges that grow and overlap. It is random by itself. Source: "Visualization of backoff functions".
-func Buckets(unit time.Duration, exponent float64) Backoff {
-	notNegative("Buckets", "unit", unit)
-	return Backoff{kind: buckets, d: unit, x: number("Buckets", "exponent", exponent)}
-}
+func Buckets(unit time.Duration, exponent float64) Backoff { return buckets.of(unit, exponent) }
 
 // span is the range of Sidekiq or Buckets, for n >= 1.
 func (b *Backoff) span(n int) (lo, hi time.Duration) {
@@ -30,19 +27,11 @@ func (b *Backoff) span(n int) (lo, hi time.Duration) {
 // between is the delay of Sidekiq or Buckets.
 func (b *Backoff) between(n int, u float64) time.Duration {
 	lo, hi := b.span(n)
-	limit, f := b.cap(), 1.0
-	if b.j != nil {
-		limit, f = b.limit, b.factor(u)
-	}
-	if add(hi, b.plus) <= limit {
-		c := add(add(lo, scale(hi-lo, u)), b.plus)
-		if b.j == nil {
-			return c
-		}
-		return min(scale(c, f), b.cap())
+	if add(hi, b.plus) <= b.limit() {
+		return b.finish(add(add(lo, scale(hi-lo, u)), b.plus), u)
 	}
 	r := b.ratio(n)
-	return b.atCap((r + float64(u*(1-r))) * f)
+	return b.atCap((r + float64(u*(1-r))) * b.factor(u))
 }
 
 // ratio is the low end of span divided by its high end, both with Plus. Scaling the range down to the cap keeps it. It

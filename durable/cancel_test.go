@@ -124,7 +124,7 @@ func TestCheck_Cancelled(t *testing.T) {
 }
 
 // Cancel waits half a lease for the worker that has the job, if the job was delivered and a worker may be there.
-func TestWithdraw(t *testing.T) {
+func TestCancel_Withdraws(t *testing.T) {
 	for name, test := range map[string]struct {
 		delivered uint64
 		fails     error
@@ -151,8 +151,8 @@ func TestWithdraw(t *testing.T) {
 					ctx, cancel = context.WithTimeout(ctx, test.ends)
 					defer cancel()
 				}
-				r := q.request("cancel: job \"x\"", "")
-				err := r.withdraw(ctx, "x", message(q, first, 9, nil), 15*time.Second)
+				s.stored = []*jetstream.RawStreamMsg{message(q, first, 9, nil)}
+				err := q.Cancel(ctx, "x")
 				if !errors.Is(err, test.want) || (err == nil) != (test.want == nil) || time.Since(began) != test.took {
 					t.Errorf("got %v after %v, want %v after %v", err, time.Since(began), test.want, test.took)
 				}

@@ -250,8 +250,8 @@ func TestFail(t *testing.T) {
 		}},
 		"a second is long": {delay: time.Second, did: "put later; ack"},
 		"a short wait is kept here": {delay: 999 * ms, did: "put mark", check: func(t *testing.T, _ *Queue, d *delivery, m *nats.Msg) {
-			if !d.held || d.claimed || !d.looked || d.begun != 0 || d.last != 101 || len(d.feed.waiting) != 1 {
-				t.Errorf("held %t, claimed %t, looked %t, begun %d, last %d, %d wait", d.held, d.claimed, d.looked, d.begun, d.last, len(d.feed.waiting))
+			if !d.held || d.claimed || d.moved || !d.looked || d.begun != 0 || d.last != 101 || len(d.feed.waiting) != 1 {
+				t.Errorf("held %t, claimed %t, moved %t, looked %t, begun %d, last %d, %d wait", d.held, d.claimed, d.moved, d.looked, d.begun, d.last, len(d.feed.waiting))
 			}
 			if get(m.Header, headerBegun) != "0" || readState(m.Header).retry.Attempts() != 1 || len(m.Data) != 0 {
 				t.Errorf("the mark is %v, %q", m.Header, m.Data)

@@ -190,7 +190,7 @@ func TestAnnounceLease(t *testing.T) {
 	for name, test := range map[string]struct {
 		have            *jetstream.ConsumerConfig
 		failed, refuses error
-		deadline        time.Duration
+		deadline, gone  time.Duration // gone: the caller cancels
 		did, want       string
 		took            time.Duration
 	}{
@@ -198,6 +198,8 @@ func TestAnnounceLease(t *testing.T) {
 		"the deadline is late enough": {have: &jetstream.ConsumerConfig{AckWait: time.Minute}, deadline: 16*time.Second + 1, did: "get update", took: 16 * time.Second},
 		"the deadline is too early": {have: &jetstream.ConsumerConfig{AckWait: time.Minute}, deadline: 16*time.Second - 1, did: "get",
 			want: "durable: open: shorten Config.Lease from 1m0s to 30s: that takes 16s, want a ctx with a later deadline"},
+		"the caller goes": {have: &jetstream.ConsumerConfig{AckWait: time.Minute}, gone: time.Second, did: "get update", took: time.Second,
+			want: "durable: open: shorten Config.Lease from 1m0s to 30s: context canceled"},
 		"the same":               {have: &jetstream.ConsumerConfig{AckWait: 30 * time.Second}, did: "get"},
 		"none yet":               {did: "get"},
 		"it cannot be read":      {failed: errNo, did: "get", want: "durable: open: consumer first: no"},
@@ -212,6 +214,10 @@ func TestAnnounceLease(t *testing.T) {
 					var cancel context.CancelFunc
 					ctx, cancel = context.WithTimeout(ctx, test.deadline)
 					defer cancel()
+				} else if test.gone > 0 {
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithCancel(ctx)
+					time.AfterFunc(test.gone, cancel)
 				}
 				got := ""
 				if err := q.announceLease(ctx, libraryStream{l: l}); err != nil {

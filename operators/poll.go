@@ -82,16 +82,16 @@ type poll[T any, P comparable] struct {
 
 // attempt yields pages until page fails.
 func (p *poll[T, P]) attempt(ctx context.Context, yield func([]T) bool) error {
-	asked := ctx
-	if p.failures > 0 {
-		asked = attempt.With(ctx, 1+p.failures)
-	}
 	wait := timer.New(stream.ClockFrom(ctx))
 	for {
 		if err := ending.ContextError(ctx); err != nil {
 			return err
 		}
-		values, next, err := p.page(asked, p.at)
+		number := 1 + p.failures
+		if p.failures == 0 {
+			number = stream.AttemptFrom(p.ctx)
+		}
+		values, next, err := p.page(attempt.With(ctx, number), p.at)
 		switch {
 		case err != nil:
 			p.failures++
@@ -99,10 +99,7 @@ func (p *poll[T, P]) attempt(ctx context.Context, yield func([]T) bool) error {
 		case ctx.Err() != nil:
 			return ending.ContextError(ctx)
 		}
-		if p.failures > 0 {
-			p.failures = 0
-			asked = attempt.With(ctx, stream.AttemptFrom(p.ctx))
-		}
+		p.failures = 0
 		if len(values) > 0 && p.path.leadsBack(next) {
 			return stream.Permanent(fmt.Errorf("%w: the page at %#v (%d values) leads to %#v, which came before", ErrStuck, p.at, len(values), next))
 		}

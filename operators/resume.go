@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/retrywhen/retrywhen/internal/attempt"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -83,4 +84,87 @@ func resume[T, P any](operator string, start P, open func(at P) stream.Stream[T]
 func requireHandler(operator string, h stream.RetryHandler) {
 	f, ok := h.(stream.RetryHandlerFunc)
 	here.NotNil(operator, "h", h == nil || ok && f == nil)
+}
+
+// Marked is what the source of ResumeMarked and ResumePositions yields: a value and the position after it, or, as a
+// Bookmark, only a position.
+//
+// The last value of a group that shares a position, such as the rows of a transaction, bears the position after the
+// group. The others bear the position before the group, and then a group that is cut comes again whole; or a position
+// that counts within the group, and then each value comes once. If a filter inside open drops the last value of a group,
+// it must yield a Bookmark in its place, or the position stays.
+type Marked[T, P any] struct {
+	// Value is the value, unless this is a Bookmark.
+	Value T
+	// At is where to continue once Value has been taken. It may go back: at the beginning of a snapshot it is the start.
+	At P
+	// Bookmark says that there is no Value. A bookmark moves the position and shows that the attempt works, as stream.Works
+	// does, but it is no progress: stream.Failure's Items, retry.ResetAfterItems, retry.BeforeFirstItem and a budget do not
+	// count it.
+	Bookmark bool
+}
+
+// ResumeMarked is Resume for a source that sends its positions: the id of a server-sent event, a resume token, a
+// BOOKMARK of Kubernetes, a progress notification of etcd, the offset after a control record. Each attempt runs open(at).
+// At first, at is start; then it is the At of the last Marked that was taken: a value when the consumer's yield has
+// returned true, a Bookmark at once. [ResumePositions] delivers the positions too. h answers the failures as in RetryWhen.
+//
+//	open(0)   --a1--b2--(3)--#         (3) is a bookmark, a1 the value a at 1
+//	open(3)                      --c4--|
+//	h         ---------------0
+//	result    --a---b--------------c---|
+//
+// What the comment of Resume says about the position, about what belongs inside open, and about operators after it that
+// keep values is true here too, with these differences. The position need not be part of the value. Values that share
+// one are not lost: see [Marked]. A filter inside open that turns what it drops into a Bookmark moves the position.
+//
+// Inside open a Bookmark is a value like any other: a Timeout there sees that the source is alive, a Take counts it, a
+// Debounce or Sample may drop a value for it. A source that may be idle for long, whose connections deliver bookmarks
+// alone, needs retry.ResetAfter(d) in addition to retry.ResetAfterItems(1): else a Limit counts its ordinary reconnects.
+//
+// If open returns a nil stream, the error is not retried. A panic of open reaches the caller. ResumeMarked starts no
+// goroutine and allocates nothing per value.
+func ResumeMarked[T, P any](start P, open func(at P) stream.Stream[Marked[T, P]], h stream.RetryHandler) stream.Stream[T] {
+	resume := resumePositions("ResumeMarked", start, open, h)
+	return func(ctx context.Context, yield func(T) bool) error {
+		return resume(ctx, func(m Marked[T, P]) bool { return m.Bookmark || yield(m.Value) })
+	}
+}
+
+// ResumePositions is ResumeMarked with the positions: it delivers what open yields, Bookmarks too. So the consumer can
+// store the position with each effect, and that of a source that is idle: without the Bookmarks, a restart long after the
+// last value would ask for a position that the source has dropped.
+//
+//	open(0)   --a1--b2--(3)--#         (3) is a bookmark, a1 the value a at 1
+//	open(3)                      --c4--|
+//	h         ---------------0
+//	result    --a1--b2--(3)------c4----|
+//
+// The position moves when the consumer's yield has returned true, for a Bookmark too. Of a group whose rows bear the
+// position before it, store the effects of all rows with the last one's position, in one transaction. Everything else is
+// as in ResumeMarked.
+func ResumePositions[T, P any](start P, open func(at P) stream.Stream[Marked[T, P]], h stream.RetryHandler) stream.Stream[Marked[T, P]] {
+	return resumePositions("ResumePositions", start, open, h)
+}
+
+func resumePositions[T, P any](
+	operator string, start P, open func(at P) stream.Stream[Marked[T, P]], h stream.RetryHandler,
+) stream.Stream[Marked[T, P]] {
+	here.NotNil(operator, "open", open == nil)
+	counted := func(at P) stream.Stream[Marked[T, P]] {
+		s := open(at)
+		if s == nil {
+			return nil
+		}
+		return func(ctx context.Context, yield func(Marked[T, P]) bool) error {
+			counts := ctx.(attempt.Counter)
+			return s(ctx, func(m Marked[T, P]) bool {
+				if m.Bookmark {
+					counts.NoProgress()
+				}
+				return yield(m)
+			})
+		}
+	}
+	return resume(operator, start, counted, func(_ P, m Marked[T, P]) P { return m.At }, h)
 }

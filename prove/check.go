@@ -46,11 +46,6 @@ func (t Target) Check(ctx context.Context) (Report, error) {
 			c.progress(1)
 		}
 	})
-	c.each(len(all), func(i int) { // what was left to others that did not show it again
-		if ctx.Err() == nil && c.doubtful(&trials[i]) {
-			c.again(ctx, &trials[i])
-		}
-	})
 	report.Values, report.Places = len(ref.values), len(ref.places)
 	c.collect(&report, trials)
 	if err := context.Cause(ctx); err != nil {
@@ -88,13 +83,12 @@ type check struct {
 	done     int
 	total    int
 	reported map[string]bool // the kinds of which OnFinding knows
-	certain  map[string]bool // groups and kinds: true if a second play has shown it, false while one goes on
+	certain  map[string]bool // groups and kinds that a second play has shown
 }
 
 // trial is what the plays of a scenario have shown.
 type trial struct {
 	scenario
-	tried    bool
 	played   bool
 	faults   []judge.Fault
 	timeline []string
@@ -171,7 +165,7 @@ func (c *check) progress(n int) {
 }
 
 // try plays a scenario, once more if its break did not take place, in another connection if need be, and once more if it
-// shows a kind of fault that no other scenario of its group shows again.
+// shows a kind of fault that is not certain in its group.
 func (c *check) try(ctx context.Context, t *trial) {
 	for range 2 {
 		o := c.run(ctx, t)
@@ -186,33 +180,12 @@ func (c *check) try(ctx context.Context, t *trial) {
 			t.scenario = t.elsewhere()
 		}
 	}
-	if c.claim(t) {
-		c.again(ctx, t)
-	}
-}
-
-// again plays a scenario that has shown faults again, and keeps those that it shows again and those that are certain.
-func (c *check) again(ctx context.Context, t *trial) {
-	o := c.run(ctx, t)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var shown []judge.Fault
-	if o != nil && o.broke() {
-		shown = c.faults(o)
-		t.timeline = o.timeline
-	}
-	t.faults = slices.DeleteFunc(t.faults, func(f judge.Fault) bool {
-		key := t.group + f.Kind
-		again := slices.ContainsFunc(shown, func(other judge.Fault) bool { return other.Kind == f.Kind })
-		switch {
-		case again && !c.certain[key]:
-			c.certain[key] = true
-			c.tell(t, f)
-		case !again && !c.certain[key]:
-			delete(c.certain, key)
+	if len(c.uncertain(t)) > 0 {
+		if o := c.run(ctx, t); o != nil && o.broke() {
+			t.timeline = o.timeline
+			c.confirm(t, c.faults(o))
 		}
-		return !again && !c.certain[key]
-	})
+	}
 }
 
 // run plays a trial's scenario. It returns nil if the check is over.
@@ -221,31 +194,31 @@ func (c *check) run(ctx context.Context, t *trial) *outcome {
 	if ctx.Err() != nil {
 		return nil
 	}
-	if t.tried = true; o.trouble != nil {
+	if o.trouble != nil {
 		c.cancel(fmt.Errorf("prove: %s: %w", t.where, o.trouble))
 		return nil
 	}
 	return o
 }
 
-// claim reports whether a trial has a kind of fault that is neither certain nor about to be.
-func (c *check) claim(t *trial) (claimed bool) {
+// uncertain returns the faults of a trial whose kinds are not certain.
+func (c *check) uncertain(t *trial) []judge.Fault {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(t.faults), func(f judge.Fault) bool { return c.certain[t.group+f.Kind] })
+}
+
+// confirm makes those faults of a trial certain that were shown again.
+func (c *check) confirm(t *trial, again []judge.Fault) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, f := range t.faults {
-		if _, known := c.certain[t.group+f.Kind]; !known {
-			c.certain[t.group+f.Kind] = false
-			claimed = true
+		key := t.group + f.Kind
+		if !c.certain[key] && slices.ContainsFunc(again, func(other judge.Fault) bool { return other.Kind == f.Kind }) {
+			c.certain[key] = true
+			c.tell(t, f)
 		}
 	}
-	return claimed
-}
-
-// doubtful reports whether a trial has a kind of fault that is not certain.
-func (c *check) doubtful(t *trial) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.ContainsFunc(t.faults, func(f judge.Fault) bool { return !c.certain[t.group+f.Kind] })
 }
 
 // tell tells OnFinding of a kind that it does not know.
@@ -260,7 +233,7 @@ func (c *check) tell(t *trial, f judge.Fault) {
 
 // finding makes a finding of what the judge has found.
 func (c *check) finding(f *judge.Found) Finding {
-	finding := Finding{Kind: Kind(f.Kind), Where: f.Where, What: f.What, Mend: f.Advice(), Shown: f.Shown, Scenarios: f.Scenarios, Timeline: f.Timeline}
+	finding := Finding{Kind: Kind(f.Kind), Where: f.Where, What: f.What, Mend: f.Mend, Shown: f.Shown, Scenarios: f.Scenarios, Timeline: f.Timeline}
 	for _, k := range c.Known {
 		if k.is(finding) {
 			finding.Known = k.Why
@@ -277,9 +250,7 @@ func (c *check) collect(report *Report, trials []trial) {
 	for _, t := range trials {
 		switch {
 		case !t.played:
-			if t.tried {
-				report.NotPlayed++
-			}
+			report.NotPlayed++
 			continue
 		case groups[t.group] == nil:
 			groups[t.group] = &judge.Group{}

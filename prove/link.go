@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -16,21 +17,13 @@ type link struct {
 	// Under the proxy's mutex:
 	server *net.TCPConn
 	sent   int64 // to the client
-	sentAt time.Time
-	fate   fate
+	broken Way
 	ended  bool // by the server
 	left   bool // by the client
 }
 
-// fate is what has become of a connection.
-type fate int
-
-const (
-	works     fate = iota
-	wasReset       // RST has been sent
-	wasClosed      // FIN has been sent, and the server's connection is closed
-	silent
-)
+// works is the Way of a connection that is not broken.
+const works Way = ""
 
 // Connections of a break that have no number.
 const (
@@ -41,7 +34,7 @@ const (
 
 // breaking is one break of a plan.
 type breaking struct {
-	fate   fate
+	way    Way // Cut, End or Silence
 	conn   int
 	at     int64 // bytes of the connection that pass
 	values int   // that the undisturbed program had delivered
@@ -50,8 +43,8 @@ type breaking struct {
 	later  bool // its connection has ended, and the next chunk of a later one counts
 }
 
-// calm is the time between what was sent last and a break, in which the program's kernel gives it to the program: RST
-// would take it away.
+// calm is the time before a break, in which the program's kernel gives what was sent last to the program: RST would take
+// it away.
 const calm = 5 * time.Millisecond
 
 // run runs the link until both of its connections are closed.
@@ -63,12 +56,8 @@ func (l *link) run() {
 	}
 	l.p.mu.Lock()
 	l.server = server
-	dead := l.fate == wasReset
 	l.p.mu.Unlock()
-	if dead { // the proxy was closed meanwhile
-		reset(server)
-		return
-	}
+	defer context.AfterFunc(l.p.ctx, l.reset)()
 	up := make(chan struct{})
 	go func() {
 		defer close(up)
@@ -83,7 +72,7 @@ func (l *link) run() {
 // reset ends both connections with RST.
 func (l *link) reset() {
 	l.p.mu.Lock()
-	l.fate = wasReset
+	l.broken = Cut
 	server := l.server
 	l.p.mu.Unlock()
 	reset(l.client)
@@ -91,13 +80,13 @@ func (l *link) reset() {
 }
 
 // worksLocked reports whether both sides have the connection. The caller holds the proxy's mutex.
-func (l *link) worksLocked() bool { return l.fate == works && !l.ended && !l.left }
+func (l *link) worksLocked() bool { return l.broken == works && !l.ended && !l.left }
 
 // now returns what has become of the link.
-func (l *link) now() fate {
+func (l *link) now() Way {
 	l.p.mu.Lock()
 	defer l.p.mu.Unlock()
-	return l.fate
+	return l.broken
 }
 
 // up passes on what the client sends.
@@ -105,13 +94,8 @@ func (l *link) up() {
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := l.client.Read(buffer)
-		switch fate := l.now(); {
-		case n > 0 && fate == wasClosed: // a connection that a server has closed does so
-			l.reset()
-		case n > 0 && fate == works:
-			if _, failed := l.server.Write(buffer[:n]); failed != nil && l.now() == works {
-				l.reset()
-			}
+		if l.now() == works {
+			_, _ = l.server.Write(buffer[:n])
 		}
 		if err != nil {
 			l.clientEnds(err)
@@ -123,22 +107,26 @@ func (l *link) up() {
 // clientEnds passes on that the client has closed its connection.
 func (l *link) clientEnds(err error) {
 	l.p.mu.Lock()
-	fate := l.fate
-	if fate != wasReset {
+	way := l.broken
+	if way != Cut {
 		l.left = true
 		l.p.timeline.Note("the program closes connection %d", l.index+1)
 	}
 	l.missed()
 	l.p.mu.Unlock()
-	switch {
-	case fate == wasClosed:
-		_ = l.client.Close()
-	case fate == works && errors.Is(err, io.EOF):
-		_ = l.server.CloseWrite()
-	case fate == works:
-		reset(l.server)
+	if way == works {
+		end(l.server, err)
 	}
 	l.p.wake()
+}
+
+// end ends a connection as the other one has ended.
+func end(c *net.TCPConn, err error) {
+	if errors.Is(err, io.EOF) {
+		_ = c.CloseWrite()
+	} else {
+		reset(c)
+	}
 }
 
 // missed makes the next chunk of a later connection the place of a break whose connection has ended before. The caller
@@ -179,7 +167,7 @@ func (l *link) share(b []byte) (pass int, breaks *breaking) {
 	p := l.p
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if l.fate != works {
+	if l.broken != works {
 		return 0, nil
 	}
 	pass = len(b)
@@ -201,37 +189,31 @@ func (l *link) share(b []byte) (pass int, breaks *breaking) {
 	if pass > 0 {
 		p.record(l, b[:pass])
 		l.sent += int64(pass)
-		l.sentAt = time.Now()
 	}
 	return pass, breaks
 }
 
 // breakNow breaks the link.
 func (l *link) breakNow(b breaking) {
+	time.Sleep(calm)
 	p := l.p
 	p.mu.Lock()
-	since := time.Since(l.sentAt)
-	p.mu.Unlock()
-	if since < calm {
-		time.Sleep(calm - since)
-	}
-	p.mu.Lock()
-	l.fate = b.fate
+	l.broken = b.way
 	server := l.server
 	p.made++
 	p.brokenAt = time.Now()
 	p.backAt = time.Time{}
-	text := map[fate]string{wasReset: "is cut", wasClosed: "is ended", silent: "falls silent"}[b.fate]
+	text := map[Way]string{Cut: "is cut", End: "is ended", Silence: "falls silent"}[b.way]
 	p.timeline.Note("connection %d %s after %d bytes", l.index+1, text, l.sent)
 	if b.refuse > 0 {
 		p.refusing = p.brokenAt.Add(b.refuse)
 	}
 	p.mu.Unlock()
-	switch b.fate {
-	case wasReset:
+	switch b.way {
+	case Cut:
 		reset(l.client)
 		reset(server)
-	case wasClosed:
+	case End:
 		_ = l.client.CloseWrite()
 		_ = server.Close()
 	}
@@ -241,20 +223,17 @@ func (l *link) breakNow(b breaking) {
 // serverEnds passes on that the server has ended its connection.
 func (l *link) serverEnds(err error) {
 	l.p.mu.Lock()
-	fate := l.fate
-	if fate == works {
+	way := l.broken
+	if way == works {
 		l.ended = true
 		l.p.timeline.Note("the server ends connection %d", l.index+1)
 	}
-	if fate != silent {
+	if way != Silence {
 		l.missed()
 	}
 	l.p.mu.Unlock()
-	switch {
-	case fate == works && errors.Is(err, io.EOF):
-		_ = l.client.CloseWrite()
-	case fate == works:
-		reset(l.client)
+	if way == works {
+		end(l.client, err)
 	}
 	l.p.wake()
 }

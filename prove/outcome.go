@@ -3,6 +3,7 @@ package prove
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/judge"
@@ -63,10 +64,9 @@ func (c *check) play(ctx context.Context, sc scenario) *outcome {
 	running, cancel := context.WithCancel(ctx)
 	defer cancel()
 	client := c.start(running, r, p, o)
-	eventsOver := make(chan struct{})
 	events := make(chan error, 1)
 	go func() {
-		defer close(eventsOver)
+		defer close(events)
 		events <- c.events(running, r, p)
 	}()
 	o.watch(ctx, c, p, client, events)
@@ -74,18 +74,16 @@ func (c *check) play(ctx context.Context, sc scenario) *outcome {
 	p.note("the program is told to end")
 	cancel()
 	returned := client.stop(c.Stop)
-	<-eventsOver
+	for range events { // until they are over
+	}
 	if returned {
-		o.held = p.heldFor(lastClose)
+		o.held = p.held()
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	o.timeline = p.timeline.Lines()
+	o.chunks, o.timeline = p.chunks, p.timeline.Lines()
 	return o
 }
-
-// lastClose is the time in which the connections of a program that has returned are closed.
-const lastClose = time.Second
 
 // watch lets time pass until the scenario is over, and takes the outcome down.
 func (o *outcome) watch(ctx context.Context, c *check, p *proxy, client *program, events <-chan error) {
@@ -109,9 +107,6 @@ func (o *outcome) watch(ctx context.Context, c *check, p *proxy, client *program
 		}
 	}
 	o.seen, o.last = p.look(), o.tally.Last()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	o.chunks = p.chunks
 }
 
 // until returns when the run is over, if nothing else happens.
@@ -143,21 +138,8 @@ func (o *outcome) until(c *check, s seen, start, lastEvent time.Time) time.Time 
 	return end
 }
 
-func latest(all ...time.Time) (last time.Time) {
-	for _, t := range all {
-		if t.After(last) {
-			last = t
-		}
-	}
-	return last
-}
-
-func earliest(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
+func latest(all ...time.Time) time.Time   { return slices.MaxFunc(all, time.Time.Compare) }
+func earliest(all ...time.Time) time.Time { return slices.MinFunc(all, time.Time.Compare) }
 
 // events makes the events of a run.
 func (c *check) events(ctx context.Context, r Run, p *proxy) error {

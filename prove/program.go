@@ -27,16 +27,12 @@ func (c *check) start(ctx context.Context, r Run, p *proxy, o *outcome) *program
 	run := &program{c: c, p: p, o: o, done: make(chan struct{})}
 	go func() {
 		defer close(run.done)
-		finished := false
 		defer func() {
 			if v := recover(); v != nil {
 				run.panicked = fmt.Sprint(v)
-			} else if !finished {
-				run.panicked = "runtime.Goexit was called"
 			}
 		}()
 		run.err = c.Client(ctx, r, run.got)
-		finished = true
 	}()
 	return run
 }

@@ -75,12 +75,6 @@ func listen(ctx context.Context, server string, plan []breaking) (*proxy, error)
 func (p *proxy) close() {
 	p.cancel()
 	_ = p.l.Close()
-	p.mu.Lock()
-	links := p.links
-	p.mu.Unlock()
-	for _, l := range links {
-		l.reset()
-	}
 	p.tasks.Wait()
 }
 
@@ -153,22 +147,21 @@ func (p *proxy) delivered(value string, last bool) {
 	p.values++
 	p.timeline.Note("value %q", value)
 	if last && p.claimed == 0 && len(p.plan) > 0 && p.plan[0].conn == lastConnection {
-		time.AfterFunc(afterLast, p.breakLast)
+		p.tasks.Go(p.breakLast)
 	}
 }
 
-// breakLast breaks the connection that works, or else the next one.
+// breakLast breaks the connection that works a while after the last value, or else the next one.
 func (p *proxy) breakLast() {
+	pause(p.ctx, afterLast)
 	p.mu.Lock()
 	i := slices.IndexFunc(p.links, func(l *link) bool { return l.worksLocked() && l.server != nil })
-	if p.claimed > 0 || i < 0 || p.ctx.Err() != nil {
+	if p.claimed > 0 || i < 0 {
 		p.plan[0].conn = anyConnection
 		p.mu.Unlock()
 		return
 	}
 	p.claimed++
-	p.tasks.Add(1)
-	defer p.tasks.Done()
 	l, plan := p.links[i], p.plan[0]
 	p.mu.Unlock()
 	l.breakNow(plan)
@@ -199,11 +192,10 @@ type seen struct {
 	dialError error
 
 	// When somebody looks:
-	back      bool  // it has connected again since the last break
-	working   bool  // a connection works
-	noticed   bool  // it has closed the connections that are silent
-	connected int   // connections
-	bytes     int64 // from the server
+	back      bool // it has connected again since the last break
+	working   bool // a connection works
+	noticed   bool // it has closed the connections that are silent
+	connected int  // connections
 }
 
 func (p *proxy) look() seen {
@@ -213,28 +205,19 @@ func (p *proxy) look() seen {
 	s.back, s.noticed, s.connected = !s.backAt.IsZero(), true, len(p.links)
 	for _, l := range p.links {
 		s.working = s.working || l.worksLocked()
-		s.noticed = s.noticed && (l.fate != silent || l.left)
-		s.bytes += l.sent
+		s.noticed = s.noticed && (l.broken != Silence || l.left)
 	}
 	return s
 }
 
-// held returns how many connections the program has not closed, although nobody else has ended them.
+// held waits until the program has closed its connections, a second at most, and returns how many it has not closed,
+// although nobody else has ended them.
 func (p *proxy) held() (n int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, l := range p.links {
-		if l.fate != wasReset && !l.left {
-			n++
-		}
-	}
-	return n
-}
-
-// heldFor waits until nothing is held, at most d.
-func (p *proxy) heldFor(d time.Duration) (n int) {
-	for end := time.Now().Add(d); ; time.Sleep(2 * time.Millisecond) {
-		if n = p.held(); n == 0 || time.Now().After(end) {
+	for end := time.Now().Add(time.Second); ; time.Sleep(2 * time.Millisecond) {
+		p.mu.Lock()
+		n = len(slices.DeleteFunc(slices.Clone(p.links), func(l *link) bool { return l.broken == Cut || l.left }))
+		p.mu.Unlock()
+		if n == 0 || time.Now().After(end) {
 			return n
 		}
 	}

@@ -20,12 +20,9 @@ func spread(all []place, n int) []place {
 	if len(all) <= n {
 		return all
 	}
-	if n == 1 {
-		return all[:1]
-	}
 	few := make([]place, n)
 	for i := range few {
-		few[i] = all[i*(len(all)-1)/(n-1)]
+		few[i] = all[i*(len(all)-1)/max(n-1, 1)]
 	}
 	return few
 }
@@ -51,34 +48,33 @@ func (u *undisturbed) scenarios(way Way) (all []scenario) {
 	name := func(p place) string {
 		return fmt.Sprintf("chunk %d of %d (connection %d, byte %d)", p.number, u.chunks, p.conn+1, p.at)
 	}
-	last := u.places[len(u.places)-1]
 	switch way {
 	case Cut, End, Silence:
-		f := map[Way]fate{Cut: wasReset, End: wasClosed, Silence: silent}[way]
 		for _, p := range u.places {
-			add(p, string(way), "before "+name(p), breaking{fate: f, conn: p.conn, at: p.at})
+			add(p, string(way), "before "+name(p), breaking{way: way, conn: p.conn, at: p.at})
 		}
-		if f != silent && !u.ends {
-			add(last, string(way), "after the last value", breaking{fate: f, conn: lastConnection})
+		if way != Silence && !u.ends {
+			last := u.places[len(u.places)-1]
+			add(last, string(way), "after the last value", breaking{way: way, conn: lastConnection})
 		}
 	case Amid:
 		halved := slices.DeleteFunc(slices.Clone(u.places), func(p place) bool { return p.half == 0 })
 		for _, p := range halved {
 			at := p.at + int64(p.half)
-			add(p, "amid (FIN)", "in "+name(p), breaking{fate: wasClosed, conn: p.conn, at: at, amid: true})
-			add(p, "amid (RST)", "in "+name(p), breaking{fate: wasReset, conn: p.conn, at: at, amid: true})
+			add(p, "amid (FIN)", "in "+name(p), breaking{way: End, conn: p.conn, at: at, amid: true})
+			add(p, "amid (RST)", "in "+name(p), breaking{way: Cut, conn: p.conn, at: at, amid: true})
 		}
 	case Refuse:
 		for _, p := range spread(u.places, 3) {
-			add(p, "refuse", "for "+refusal.String()+" from "+name(p), breaking{fate: wasReset, conn: p.conn, at: p.at, refuse: refusal})
+			add(p, "refuse", "for "+refusal.String()+" from "+name(p), breaking{way: Cut, conn: p.conn, at: p.at, refuse: refusal})
 		}
 	case Twice:
 		middle := u.places[len(u.places)/2]
-		for _, f := range []fate{wasReset, wasClosed, silent} {
+		for _, both := range []Way{Cut, End, Silence} {
 			for i, at := range u.early {
-				add(middle, "twice "+map[fate]string{wasReset: "(cut)", wasClosed: "(end)", silent: "(silence)"}[f],
+				add(middle, fmt.Sprintf("twice (%s)", both),
 					fmt.Sprintf("before %s, and before byte %d of the next connection (where chunk %d of the first began)", name(middle), at, i+1),
-					breaking{fate: f, conn: middle.conn, at: middle.at}, breaking{fate: f, conn: nextConnection, at: at})
+					breaking{way: both, conn: middle.conn, at: middle.at}, breaking{way: both, conn: nextConnection, at: at})
 			}
 		}
 	}

@@ -16,18 +16,19 @@ type undisturbed struct {
 	took   time.Duration // from the first connection to the last value
 	ends   bool          // it ends by itself
 	places []place
-	chunks int                  // that count
-	early  []int64              // where the first chunks of the first connection began
-	loose  bool                 // under Latest: other states may be seen
-	first  map[string]time.Time // when each value came
+	chunks int     // that count
+	early  []int64 // where the first chunks of the first connection began
+	loose  bool    // under Latest: other states may be seen
+	came   []arrival
 }
 
-// after returns how long after a time a value came.
+// after returns how long after a time a value came; 0 if it did not come.
 func (u *undisturbed) after(value string, since time.Time) time.Duration {
-	if at, ok := u.first[value]; ok {
-		return at.Sub(since)
+	i := slices.IndexFunc(u.came, func(a arrival) bool { return a.value == value })
+	if i < 0 {
+		return 0
 	}
-	return 0
+	return u.came[i].at.Sub(since)
 }
 
 // The limits of an undisturbed run.
@@ -70,11 +71,7 @@ func (c *check) measure(ctx context.Context, again bool) (*undisturbed, error) {
 	if runs[1].seen.connected < o.seen.connected { // a busy machine may have broken the other one's
 		o = runs[1]
 	}
-	u.took = o.last.Sub(o.seen.first)
-	u.first = map[string]time.Time{}
-	for _, a := range slices.Backward(o.arrivals) {
-		u.first[a.value] = a.at
-	}
+	u.took, u.came = o.last.Sub(o.seen.first), o.arrivals
 	var all []place
 	for _, k := range o.chunks {
 		if !k.came.After(o.last) {
@@ -107,7 +104,7 @@ func (c *check) usable(o *outcome) error {
 		return fmt.Errorf("the program ended after %s: %w", judge.Count(count, "value"), o.err)
 	case o.seen.connected == 0:
 		return fmt.Errorf("the program delivered %s and made no connection through the proxy; does it connect to the address that it is given, in place of the server's?", judge.Count(count, "value"))
-	case o.seen.bytes == 0:
+	case len(o.chunks) == 0:
 		return fmt.Errorf("nothing came from the server, on %s", connected)
 	case count == 0 && o.ended:
 		return fmt.Errorf("the program ended without a value, on %s", connected)

@@ -25,7 +25,7 @@ func (c *check) faults(o *outcome) (all []judge.Fault) {
 		and = ", and lost " + judge.AtMost3(lost)
 	}
 	s := o.seen
-	switch silence := o.plan[len(o.plan)-1].fate == silent; {
+	switch silence := o.plan[len(o.plan)-1].way == Silence; {
 	case o.panicked != "":
 		add(Panic, "", "it panicked: %s", o.panicked)
 	case o.ended && o.err != nil && c.GivesUp:

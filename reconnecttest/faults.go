@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/judge"
-	"github.com/retrywhen/retrywhen/internal/marble"
 	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/prove"
 	"github.com/retrywhen/retrywhen/stream"
@@ -17,21 +16,12 @@ func fault(kind Kind, mend, format string, args ...any) judge.Fault {
 	return judge.Fault{Kind: string(kind), What: fmt.Sprintf(format, args...), Mend: mend}
 }
 
-// show writes three values at most.
-func show(values []any) string {
-	var words []string
-	for _, v := range values {
-		words = append(words, marble.Show(v))
-	}
-	return judge.List(words)
-}
-
 // after writes values behind a text, if there are any.
 func after(text string, values []any) string {
 	if len(values) == 0 {
 		return ""
 	}
-	return text + show(values)
+	return text + judge.AtMost3(values)
 }
 
 // either returns the advice for a stream or for a client that dials.
@@ -105,7 +95,7 @@ func (c *check) comesBack(o *outcome, lost []any) judge.Fault {
 		}
 		return fault(prove.Ended, mend, "it ended without an error%s", after(", and lost ", lost))
 	case o.ended:
-	case (o.hour() || o.hold > 0) && len(r.waits) > 0 && slices.Max(r.waits) > longestWait:
+	case (o.hour() || o.afterwards >= time.Hour) && len(r.waits) > 0 && slices.Max(r.waits) > longestWait:
 		return fault(prove.Cap, c.either("does the backoff have a Cap?", "is there a longest wait?"),
 			"it waited for %v before it connected again", slices.Max(r.waits).Round(time.Second))
 	case len(lost) > 0 && !r.back && o.fate == silence:
@@ -135,7 +125,7 @@ func (o *outcome) mendGivingUp() (Kind, string) {
 		return prove.GaveUp, "is a refusal retried, and often enough?"
 	case o.mute > 0:
 		return prove.GaveUp, "is a dial without an answer retried?"
-	case o.hold > 0 || o.afterwards >= time.Hour:
+	case o.afterwards >= time.Hour:
 		return prove.Reset, "are attempts or time counted from the beginning? A connection that works starts the count over"
 	}
 	return prove.GaveUp, "is this failure retried?"
@@ -143,44 +133,36 @@ func (o *outcome) mendGivingUp() (Kind, string) {
 
 // lostFault is the fault of a client that came back and has lost values.
 func (c *check) lostFault(o *outcome, lost []any) judge.Fault {
-	f := fault(prove.Lost, "does it ask for what follows the last value that its consumer has taken?", "lost %s", show(lost))
+	f := fault(prove.Lost, "does it ask for what follows the last value that its consumer has taken?", "lost %s", judge.AtMost3(lost))
 	if len(o.net.asked) == 0 { // it dials
 		if o.amid {
 			f.Mend = "does it take half a value for a whole one? A value and its position count when their end has come"
 		}
 	} else if at, asked := o.net.sent, o.net.asked[0]; asked > at {
 		f.What += fmt.Sprintf(": after event %d it continued at event %d", at, asked+1)
-		f.Mend = "do events share a position? It moves when the last of them has been taken"
-		f.All = "is the position one too far, or does it move before the event is taken?"
-	} else if c.of[c.index(lost[0])] < asked {
+		f.Mend = "is the position one too far, or does it move before the event is taken? If events share one, it moves when the last of them has been taken"
+	} else if len(o.Lost(c.first(asked))) < len(lost) {
 		f.Mend = "does it read ahead? The position moves when the consumer has taken the value, and what has been read is not dropped"
 	} else {
 		f.Mend = "does it drop as repeated what it has not delivered?"
 	}
 	if o.net.breaks > 1 {
-		f.Mend, f.All = "does the position survive the second break, before and after the first value of a connection?", ""
+		f.Mend = "does the position survive the second break, before and after the first value of a connection?"
 	}
 	return f
-}
-
-// index returns the index of a value in the reference.
-func (c *check) index(v any) int {
-	return max(0, slices.IndexFunc(c.ref, func(other any) bool { return marble.Show(v) == marble.Show(other) }))
 }
 
 // repeatedFault is the fault of a client that has repeated values.
 func (c *check) repeatedFault(o *outcome, f judge.Fault) judge.Fault {
 	if len(o.net.asked) > 0 {
 		f.What += fmt.Sprintf(": after event %d it continued at event %d", o.net.sent, o.net.asked[0]+1)
-		f.Mend = "do events share a position? It must drop those that it has delivered, or say AtLeastOnce"
-		f.All = "is the position one too low (>= for >)? If the server sends its last event again, the client must drop it"
+		f.Mend = "is the position one too low (>= for >)? If the server sends its last event again, or events share a position, the client must drop what it has delivered, or say AtLeastOnce"
 		if o.net.asked[0] == 0 && o.net.sent > 1 {
 			f.Mend = "does it start from the beginning? Resume continues at a position"
-			f.All = f.Mend
 		}
 	}
 	if o.net.breaks > 1 {
-		f.Mend, f.All = "does the position survive the second break?", ""
+		f.Mend = "does the position survive the second break?"
 	}
 	return f
 }
@@ -201,7 +183,7 @@ func (c *check) judgeStop(o *outcome) []judge.Fault {
 	case o.panicked != "" || o.net.spins:
 		return c.judgeDelivery(o)
 	case len(o.past) > 0:
-		return []judge.Fault{fault(prove.Stop, "does it return as soon as yield returns false?", "it called yield again after that had returned false, with %s", show(o.past))}
+		return []judge.Fault{fault(prove.Stop, "does it return as soon as yield returns false?", "it called yield again after that had returned false, with %s", judge.AtMost3(o.past))}
 	case o.late != nil && o.second == nil:
 		mend := "does every wait end with the context?"
 		if o.mute > 0 {
@@ -215,10 +197,10 @@ func (c *check) judgeStop(o *outcome) []judge.Fault {
 	}
 	if lost := c.Lost(o.second); len(lost) > 0 {
 		return []judge.Fault{fault(prove.Second, "is the position a variable outside of the stream? It belongs to one run, and moves when the consumer has taken the value",
-			"a second run of the stream lost %s", show(lost))}
+			"a second run of the stream lost %s", judge.AtMost3(lost))}
 	}
 	if repeated := o.second.Wrong().Repeated; len(repeated) > 0 && !c.AtLeastOnce {
-		return []judge.Fault{fault(prove.Second, "do runs share state?", "a second run of the stream repeated %s", show(repeated))}
+		return []judge.Fault{fault(prove.Second, "do runs share state?", "a second run of the stream repeated %s", judge.AtMost3(repeated))}
 	}
 	return nil
 }
@@ -246,10 +228,10 @@ func (c *check) judgeGone(o *outcome) []judge.Fault {
 	case o.ended && o.err != nil:
 		return []judge.Fault{fault(prove.Gone, "wrap the error with %w", "it ended with the error %q, which does not match %q", o.err, o.net.lostErr)}
 	case o.ended:
-		return []judge.Fault{fault(prove.Gone, "return the error", "it ended without an error, and lost %s", show(rest))}
+		return []judge.Fault{fault(prove.Gone, "return the error", "it ended without an error, and lost %s", judge.AtMost3(rest))}
 	}
 	return []judge.Fault{fault(prove.Gone, "is there a Catch inside open that continues from a snapshot, or a Permanent error?",
-		"it asked %d times in an hour for a position that is gone, and lost %s", len(o.net.asked), show(rest))}
+		"it asked %d times in an hour for a position that is gone, and lost %s", len(o.net.asked), judge.AtMost3(rest))}
 }
 
 // judgeStuck judges a run that did not come to an end.
@@ -259,14 +241,10 @@ func (c *check) judgeStuck(o *outcome) judge.Fault {
 		return fault(prove.Hot, "does each turn of the loop wait, or end after an error?", "%s", o.net.hot)
 	case o.spins:
 		return fault(prove.Hot, "does each turn of the loop wait, or end after an error?", "it runs for 30 s of real time, and its virtual time does not move:%s",
-			virtual.List(running(o.stuck)))
+			virtual.List(slices.DeleteFunc(o.stuck, func(g virtual.Goroutine) bool { return g.State != "running" && g.State != "runnable" })))
 	case o.deaf && c.ref != nil:
 		return fault(prove.Silent, c.mendSilence(o), "it noticed nothing: it reads without a deadline, and no other goroutine of it waits for time%s", after("; it lost ", c.Lost(o.Tally)))
 	}
 	return fault(prove.Unjudged, "", "this cannot be judged: time stands still in the bubble, because a goroutine waits for something that is not in it, or for a mutex that is held during a wait:%s",
 		virtual.Stuck(o.stuck))
-}
-
-func running(all []virtual.Goroutine) []virtual.Goroutine {
-	return slices.DeleteFunc(slices.Clone(all), func(g virtual.Goroutine) bool { return g.State != "running" && g.State != "runnable" })
 }

@@ -69,11 +69,9 @@ func (f Feed[T, P]) connect(n *network, at P) stream.Stream[T] {
 		if next < 0 || next > len(f.Events) {
 			panic(fmt.Sprintf("reconnecttest: CheckResume: feed.From(%+v) is %d, want 0 to %d", at, next, len(f.Events)))
 		}
-		if oldest := n.asks(next); oldest > next {
-			if next > 0 {
-				return n.isGone(f.Lost(oldest))
-			}
-			next = oldest
+		next, err := n.asks(next, f.Lost)
+		if err != nil {
+			return err
 		}
 		return f.send(ctx, n, l, broken, next, yield)
 	}
@@ -84,7 +82,7 @@ func (f Feed[T, P]) send(ctx context.Context, n *network, l *link, broken <-chan
 	timer := time.NewTimer(eventPace)
 	defer timer.Stop()
 	for {
-		idle := next == len(f.Events) || !n.has(l, next)
+		idle := next == len(f.Events) || l.mute
 		pause := eventPace
 		switch {
 		case idle && f.Idle == nil && n.flaps:

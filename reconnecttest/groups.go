@@ -26,6 +26,10 @@ func each(first, last int, f func(i int) scenario) (all []scenario) {
 	return all
 }
 
+func one(sc scenario) func() []scenario {
+	return func() []scenario { return []scenario{sc} }
+}
+
 // group returns a group whose scenarios are played once.
 func (c *check) group(name string, judges func(*outcome) []judge.Fault, scenarios func() []scenario) group {
 	return group{name, scenarios, func(t *testing.T, sc scenario) ([]judge.Fault, *outcome) {
@@ -77,7 +81,7 @@ func (c *check) atValues(name, where string, judges func(*outcome) []judge.Fault
 	return c.group(name, judges, func() []scenario {
 		return each(1, len(c.ref), func(i int) scenario {
 			sc := of(i)
-			sc.name, sc.where, sc.at = fmt.Sprint("value ", i), where+" "+show(c.ref[i-1:i]), -1
+			sc.name, sc.where, sc.at = fmt.Sprint("value ", i), where+" "+judge.AtMost3(c.ref[i-1:i]), -1
 			return sc
 		})
 	})
@@ -147,17 +151,8 @@ func (c *check) outageGroups() []group {
 		return c.atMiddle(scenario{name: name, where: where + " for an hour,", fate: fate, lasts: time.Hour, lets: lets}, c.judgeBreak)
 	}
 	groups := []group{
-		{"flapping", func() []scenario {
-			return []scenario{{name: "flapping", at: -1, flaps: true, where: "each connection delivers one value and is cut"}}
-		}, c.flapping},
-		c.group("idle", c.judgeBreak, func() []scenario {
-			one := scenario{fate: cut, at: -1, afterwards: time.Hour, where: "an hour of quiet, then the connection is cut"}
-			if !c.dials {
-				one = c.at(c.units-1, scenario{where: "an hour without events, then the connection is cut,", hold: time.Hour})
-			}
-			one.name = "idle"
-			return []scenario{one}
-		}),
+		{"flapping", one(scenario{name: "flapping", at: -1, flaps: true, where: "each connection delivers one value and is cut"}), c.flapping},
+		c.group("idle", c.judgeBreak, one(scenario{name: "idle", fate: cut, at: -1, afterwards: time.Hour, where: "an hour of quiet, then the connection is cut"})),
 		down("down", cut, -1, "the server refuses connections"),
 		down("accept and end", ends, 0, "the server accepts connections and ends them at once,"),
 	}

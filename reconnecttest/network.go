@@ -29,7 +29,6 @@ var (
 type network struct {
 	scenario
 	news   chan struct{} // full when something has happened
-	ended  chan struct{} // closed when the run has
 	seen   func()        // is called with each call of the client
 	doomed atomic.Bool   // each call ends its goroutine
 
@@ -42,7 +41,6 @@ type network struct {
 	links    []*link   // that work
 	wires    []*wire   // all
 	free     time.Time // since then there is no connection; zero if there is one
-	heldTo   time.Time
 	stopped  bool
 }
 
@@ -50,6 +48,7 @@ type network struct {
 type link struct {
 	number int // the number of its dial, from 1
 	since  time.Time
+	offer  func() bool    // hands it to the server, and reports whether that listens; may be nil
 	sever  func(how fate) // breaks it
 	broken bool
 	closed bool // by the client
@@ -78,6 +77,7 @@ func (n *network) dial(ctx context.Context, l *link) error {
 	n.begin(l)
 	time.Sleep(dialing)
 	n.mu.Lock()
+	defer n.mu.Unlock()
 	down := n.down()
 	switch {
 	case n.breaks > 0 && n.unanswered < n.mute:
@@ -90,20 +90,16 @@ func (n *network) dial(ctx context.Context, l *link) error {
 		case <-ctx.Done():
 			err = context.Cause(ctx)
 		case <-time.After(slowness):
-		case <-n.ended:
 		}
 		n.mu.Lock()
-		defer n.mu.Unlock()
 		n.lost(false)
 		return err
-	case down && n.lets < 0 || n.breaks > 0 && n.refused < n.refuse:
-		defer n.mu.Unlock()
+	case down && n.lets < 0 || n.breaks > 0 && n.refused < n.refuse || l.offer != nil && !l.offer():
 		n.refused++
 		n.note("refused")
 		n.lost(true)
 		return errRefused
 	}
-	defer n.mu.Unlock()
 	l.since = time.Now()
 	n.links = append(n.links, l)
 	n.unclosed++
@@ -181,27 +177,11 @@ func (n *network) closes(l *link) {
 	}
 }
 
-// refuses records that a server did not take a connection, which is not the client's.
-func (n *network) refuses(l *link) {
-	n.closes(l)
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.lost(true)
-	n.back = false
-}
-
 // breakAll breaks all connections.
 func (n *network) breakAll(how fate) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.fail()
-	n.endAll(how)
-}
-
-// breakOnly breaks all connections for a break that has been counted.
-func (n *network) breakOnly(how fate) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
 	n.endAll(how)
 }
 
@@ -211,12 +191,12 @@ func (n *network) endAll(how fate) {
 	}
 }
 
-// fail records a break. While the server is down, no connection works, not even an idle one of a pool.
+// fail records a break. While the server is down or stopped, no connection works, not even an idle one of a pool.
 func (n *network) fail() {
 	n.breaks++
 	n.broken, n.sent, n.back, n.asked, n.since = time.Now(), n.units, false, nil, 0
 	n.wake()
-	if n.lasts > 0 {
+	if n.lasts > 0 || n.restart {
 		n.endAll(n.fate)
 	}
 	if n.onBreak != nil && n.breaks == 1 {
@@ -252,17 +232,9 @@ func (n *network) send(l *link, i int) fate {
 	case n.flaps && n.after > 0 && l.sent == 1 && n.cuts < flaps:
 		n.cuts++
 		l.mute = true
-		time.AfterFunc(n.after, func() {
-			n.mu.Lock()
-			defer n.mu.Unlock()
-			n.breakLink(l, cut)
-		})
+		time.AfterFunc(n.after, func() { n.breakOne(l, cut) })
 	case l.sent == n.lets && n.down():
-		time.AfterFunc(2*latency, func() {
-			n.mu.Lock()
-			defer n.mu.Unlock()
-			n.breakLink(l, ends)
-		})
+		time.AfterFunc(2*latency, func() { n.breakOne(l, ends) })
 	}
 	return unbroken
 }
@@ -271,55 +243,33 @@ func (n *network) send(l *link, i int) fate {
 func (n *network) delivered(v any) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.note("value %s", show([]any{v}))
+	n.note("value %s", judge.AtMost3([]any{v}))
 	if n.flaps && n.after == 0 {
 		n.endAll(cut)
 	}
 	n.wake()
 }
 
-// asks records the first event of a connection, and returns how many of the first events are gone.
-func (n *network) asks(next int) int {
+// asks records the first event that a connection asks for, and returns the first that it gets, or the error of lost if
+// its position is gone.
+func (n *network) asks(next int, lost func(oldest int) error) (int, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.breaks == 0 {
-		return 0
+		return next, nil
 	}
 	n.asked = append(n.asked, next)
-	return n.gone
-}
-
-// isGone records the error for a position that is gone, and returns it.
-func (n *network) isGone(err error) error {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.lostErr = err
-	return err
-}
-
-// has reports whether the connection has the unit i to send.
-func (n *network) has(l *link, i int) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	switch {
-	case l.mute:
-		return false
-	case n.hold == 0 || i < n.at || n.breaks > 0:
-		return true
-	case n.heldTo.IsZero():
-		n.heldTo = time.Now().Add(n.hold)
-		time.AfterFunc(n.hold, func() { n.breakAll(cut) })
+	if 0 < next && next < n.gone {
+		n.lostErr = lost(n.gone)
+		return 0, n.lostErr
 	}
-	return false
+	return max(next, n.gone), nil
 }
 
 // stop ends the run: whoever dials from now on is ended.
 func (n *network) stop() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if !n.stopped {
-		close(n.ended)
-	}
 	n.stopped = true
 	for _, w := range n.wires {
 		w.sever(cut)

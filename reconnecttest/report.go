@@ -3,7 +3,6 @@ package reconnecttest
 import (
 	"flag"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -138,7 +137,7 @@ func (c *check) measure(t *testing.T, reporter testing.TB) bool {
 func (c *check) playGroup(t *testing.T, reporter testing.TB, g group) {
 	reporter.Helper()
 	var found judge.Group
-	alone := selects(flag.Lookup("test.run").Value.String(), t.Name())
+	alone := strings.Count(flag.Lookup("test.run").Value.String(), "/") > strings.Count(t.Name(), "/")
 	over := false
 	for i, sc := range g.scenarios() {
 		if over || i > 0 && c.unjudged >= 3 || c.spun >= 3 {
@@ -182,23 +181,6 @@ func (c *check) playOne(t *testing.T, g group, sc scenario, found *judge.Group) 
 	return o.stuck != nil
 }
 
-// selects reports whether a pattern of -run is for subtests of the test with this name.
-func selects(pattern, name string) bool {
-	names := strings.Split(name, "/")
-	for one := range strings.SplitSeq(pattern, "|") {
-		parts := strings.Split(one, "/")
-		deeper := len(parts) > len(names)
-		for i := 0; deeper && i < len(names); i++ {
-			matches, err := regexp.MatchString(parts[i], names[i])
-			deeper = matches || err != nil // a part of a pattern in brackets
-		}
-		if deeper {
-			return true
-		}
-	}
-	return false
-}
-
 // missed reports whether the break of a scenario has not taken place.
 func (o *outcome) missed() bool {
 	return o.stuck == nil && (o.fate != unbroken && o.net.breaks == 0 || o.again > 0 && o.net.breaks < 2 && !o.ended && o.net.back)
@@ -208,7 +190,7 @@ func (o *outcome) missed() bool {
 func (c *check) tell(reporter testing.TB, group string, g *judge.Group) {
 	reporter.Helper()
 	for _, f := range g.Found {
-		finding := Finding{Kind: Kind(f.Kind), Where: f.Where, What: f.What, Mend: f.Advice(), Shown: f.Shown, Scenarios: f.Scenarios, Timeline: f.Timeline}
+		finding := Finding{Kind: Kind(f.Kind), Where: f.Where, What: f.What, Mend: f.Mend, Shown: f.Shown, Scenarios: f.Scenarios, Timeline: f.Timeline}
 		known := slices.IndexFunc(c.known, func(k prove.Known) bool { return k.Kind == finding.Kind && strings.Contains(f.Where, k.Where) })
 		if known >= 0 {
 			finding.Known = c.known[known].Why

@@ -85,6 +85,7 @@ func TestAScenarioAlone(t *testing.T) {
 		var found []reconnecttest.Finding
 		matches := func(pattern, name string) (bool, error) { return pattern == name, nil }
 		testing.RunTests(matches, []testing.InternalTest{{Name: "Feed", F: func(t *testing.T) {
+			found = nil // it runs for each of -cpu and -count
 			report = reconnecttest.CheckResume(t, numbers(3), func(connect connect) ints {
 				return func(ctx context.Context, yield func(int) bool) error {
 					panic("boo")
@@ -94,8 +95,8 @@ func TestAScenarioAlone(t *testing.T) {
 		if report.Scenarios != 1 || len(found) != 1 || found[0].Where != "undisturbed" {
 			t.Errorf("%s: got %+v", name, report)
 		}
-		found = nil
 		testing.RunTests(matches, []testing.InternalTest{{Name: "Feed", F: func(t *testing.T) {
+			found = nil
 			report = reconnecttest.CheckResume(t, numbers(3), func(connect connect) ints {
 				return func(ctx context.Context, yield func(int) bool) error {
 					at := 0

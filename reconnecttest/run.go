@@ -62,7 +62,7 @@ func (c *check) play(t *testing.T, sc scenario) *outcome {
 	o := &outcome{scenario: sc, Tally: judge.NewTally(c.ref, unit)}
 	inBubble := *o
 	stuck, spins := virtual.Try(t, func(b *virtual.Bubble, seen func()) {
-		n.news, n.ended, n.seen, n.timeline = make(chan struct{}, 1), make(chan struct{}), seen, judge.NewTimeline(1)
+		n.news, n.seen, n.timeline = make(chan struct{}, 1), seen, judge.NewTimeline(1)
 		inBubble.playIn(b, c, n, unit)
 	})
 	if stuck == nil {
@@ -98,14 +98,12 @@ func (o *outcome) playIn(b *virtual.Bubble, c *check, n *network, unit func() in
 		o.second = judge.NewTally(c.ref, unit)
 		w.clientRun = client.start(ctx, o.consumer(n, o.second, cancel))
 		r = w.clientRun
-		complete := w.until(c.took+recovery, o.second.Complete)
+		w.until(c.took+recovery, o.second.Complete)
+		o.err = nil
 		select {
 		case <-r.done:
 			o.err = r.err
-		default: // it is still running
-			if complete {
-				o.err = nil
-			}
+		default:
 		}
 	}
 	if o.hour() {
@@ -146,13 +144,9 @@ func (o *outcome) finish(b *virtual.Bubble, w *waiting) {
 	time.Sleep(prompt)
 	synctest.Wait()
 	o.left, o.unclosed = w.own(), unclosed()
-	switch {
-	case len(o.left) == 0:
-	case o.ending() || o.fate == silence: // it may have left the silent connection
+	if len(o.left) > 0 {
 		w.show()
 		time.Sleep(time.Hour) // what only sleeps ends
-	default:
-		o.left, o.unclosed = nil, 0 // that is judged where the client is stopped
 	}
 }
 
@@ -208,7 +202,7 @@ func (o *outcome) until(c *check, w *waiting, cancel context.CancelCauseFunc) {
 		w.net.breakAll(o.fate)
 		fallthrough
 	default:
-		breaks := o.fate != unbroken || o.busy > 0 || o.hold > 0
+		breaks := o.fate != unbroken || o.busy > 0
 		for w.until(most, func() bool { return c.Done(o.Tally) && (!breaks || soFar().back) }) {
 			if n := soFar().breaks; w.within(watching) || soFar().breaks == n {
 				return

@@ -32,7 +32,6 @@ type scenario struct {
 	mute    int           // or so many have no answer
 	lasts   time.Duration // how long after the break no connection works:
 	lets    int           // each sends so many units and is closed; negative: it is refused
-	hold    time.Duration // how long the unit at is held back; then the connection is cut
 	flaps   bool          // each connection is cut after its first value,
 	after   time.Duration // or this long after its first unit
 	restart bool          // the server is stopped at the break, and another one started after a second
@@ -75,7 +74,7 @@ const flaps = 12
 
 // most returns for how long the client may take.
 func (sc scenario) most(c *check) time.Duration {
-	d := 2*c.took + recovery + sc.lasts + sc.hold + slowness + time.Duration(sc.mute)*slowness
+	d := 2*c.took + recovery + sc.lasts + slowness + time.Duration(sc.mute)*slowness
 	if sc.again > 0 {
 		d += recovery
 	}

@@ -84,25 +84,18 @@ func (d dialling[V]) begin(b *virtual.Bubble, n *network) (clientFunc, func()) {
 
 func (d dialling[V]) complete(_ *network, quiet time.Duration) bool { return quiet >= 20*time.Second }
 
-func (d dialling[V]) own(all []virtual.Goroutine, n *network) (own []virtual.Goroutine) {
+func (d dialling[V]) own(all []virtual.Goroutine, n *network) []virtual.Goroutine {
 	if len(all) == 0 {
 		return nil
 	}
 	labelled := goroutine.Labelled(clientLabel, n.client) // without their numbers
-	start := func(g goroutine.Goroutine) string {
-		if len(g.Calls) == 0 {
-			return ""
-		}
-		return g.Calls[len(g.Calls)-1].Function
-	}
-	for _, g := range all {
-		i := slices.IndexFunc(labelled, func(other goroutine.Goroutine) bool { return start(other) == start(goroutine.Goroutine(g)) })
+	return slices.DeleteFunc(all, func(g virtual.Goroutine) bool {
+		i := slices.Index(labelled, g.Start())
 		if i >= 0 {
 			labelled = slices.Delete(labelled, i, i+1)
-			own = append(own, g)
 		}
-	}
-	return own
+		return i < 0
+	})
 }
 
 func (d dialling[V]) show(int) string { return "" }
@@ -114,27 +107,22 @@ type host struct {
 	serve func(context.Context, net.Listener)
 
 	mu       sync.Mutex
-	listener *port // nil while there is no server
+	listener *port
 	cancel   context.CancelFunc
 }
 
 func (h *host) start() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	l := newPort()
 	ctx, cancel := context.WithCancel(h.ctx)
-	h.listener, h.cancel = l, cancel
-	go h.serve(ctx, l)
+	h.listener, h.cancel = newPort(ctx), cancel
+	go h.serve(ctx, h.listener)
 }
 
 func (h *host) stop() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.listener != nil {
-		_ = h.listener.Close()
-		h.cancel()
-		h.listener = nil
-	}
+	h.cancel()
 }
 
 // close stops the server, and lets time pass until it and what the client has left have ended: time stands still when a
@@ -150,7 +138,6 @@ func (h *host) fall() {
 	if h.net.restart {
 		go func() {
 			h.stop()
-			h.net.breakOnly(cut)
 			time.Sleep(time.Second)
 			h.start()
 		}()
@@ -159,19 +146,17 @@ func (h *host) fall() {
 
 func (h *host) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	w := newWire(h.net)
+	w.link.offer = func() bool {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return h.listener.offer(w.server)
+	}
 	if err := h.net.dial(ctx, w.link); err != nil {
 		return nil, err
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		_ = w.client.Close()
 		return nil, context.Cause(ctx)
-	case w.over(): // it was accepted and closed
-	case h.listener == nil || !h.listener.offer(w.server):
-		h.net.refuses(w.link)
-		return nil, errRefused
 	}
 	return w.client, nil
 }

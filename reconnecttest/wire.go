@@ -1,10 +1,10 @@
 package reconnecttest
 
 import (
+	"context"
 	"io"
 	"net"
 	"os"
-	"slices"
 	"sync"
 	"time"
 )
@@ -23,21 +23,18 @@ type wire struct {
 	server  *end
 }
 
-// end is one end of a wire: a net.Conn.
+// end is one end of a wire: a net.Conn. What is written is taken at once, however much it is, as callers hold mutexes.
 type end struct {
 	wire   *wire
 	peer   *end
 	local  net.Addr
-	in     []byte   // that has come and is not read yet
-	onWay  [][]byte // that has not come
+	in     []byte // that has come and is not read yet
+	onWay  []byte // that has not come
 	closed bool
-	eof    bool // the peer writes no more
-	until  [2]time.Time
-	reads  int // calls that wait
+	eof    bool      // the peer writes no more
+	until  time.Time // the deadline of reads
+	waits  bool      // a Read waits
 }
-
-// window is how many bytes are on their way at most.
-const window = 64 << 10
 
 func newWire(n *network) *wire {
 	w := &wire{net: n, changed: make(chan struct{})}
@@ -76,15 +73,6 @@ func (w *wire) sever(how fate) {
 	})
 }
 
-// count counts the reads that wait.
-func (w *wire) count(e *end, what, n int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if what == reading {
-		e.reads += n
-	}
-}
-
 // over reports whether the client's end is of no use any more.
 func (w *wire) over() bool {
 	w.mu.Lock()
@@ -96,92 +84,62 @@ func (w *wire) over() bool {
 func (w *wire) deaf() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.silent && w.client.reads > 0 && w.client.until[reading].IsZero()
+	return w.silent && w.client.waits && w.client.until.IsZero()
 }
 
-// come makes the first n of what is on its way be there.
+// come makes the first n bytes of what is on its way be there.
 func (e *end) come(n int) {
-	for _, p := range e.onWay[:n] {
-		e.in = append(e.in, p...)
-	}
+	n = min(n, len(e.onWay))
+	e.in = append(e.in, e.onWay[:n]...)
 	e.onWay = e.onWay[n:]
-}
-
-// send puts p on its way.
-func (e *end) send(p []byte) {
-	e.onWay = append(e.onWay, slices.Clone(p))
-	time.AfterFunc(latency, func() {
-		e.wire.change(func() { e.come(min(1, len(e.onWay))) })
-	})
-}
-
-// room returns how much may be sent.
-func (e *end) room() int {
-	n := window - len(e.in)
-	for _, p := range e.onWay {
-		n -= len(p)
-	}
-	return n
 }
 
 // called records a call, which ends its goroutine if the run is stuck.
 func (e *end) called() { e.wire.net.called(e == e.wire.client) }
 
-const (
-	reading = 0 // of until
-	writing = 1
-)
-
-// wait calls try until it is done, and returns its result, or an error when the deadline is over or the end is closed.
-func (e *end) wait(what int, op string, try func() (n int, err error, done bool)) (int, error) {
+func (e *end) Read(p []byte) (int, error) {
+	e.called()
 	w := e.wire
 	for {
 		w.mu.Lock()
-		n, err, done := 0, error(&net.OpError{Op: op, Net: "tcp", Addr: address, Err: net.ErrClosed}), e.closed
-		if !done {
-			n, err, done = try()
-		}
-		changed, until := w.changed, e.until[what]
+		n, err := e.take(p)
+		e.waits = n == 0 && err == nil && len(p) > 0
+		changed, waits, until := w.changed, e.waits, e.until
 		w.mu.Unlock()
-		if done {
+		if n > 0 {
+			w.net.progress()
+		}
+		if !waits {
 			return n, err
 		}
 		var timeout <-chan time.Time
 		if !until.IsZero() {
-			if time.Until(until) <= 0 {
-				return 0, &net.OpError{Op: op, Net: "tcp", Addr: address, Err: os.ErrDeadlineExceeded}
-			}
 			timer := time.NewTimer(time.Until(until))
 			defer timer.Stop()
 			timeout = timer.C
 		}
-		w.count(e, what, 1)
 		select {
 		case <-changed:
 		case <-timeout:
 		}
-		w.count(e, what, -1)
 	}
 }
 
-func (e *end) Read(p []byte) (int, error) {
-	e.called()
-	n, err := e.wait(reading, "read", func() (int, error, bool) {
-		n := copy(p, e.in)
-		e.in = e.in[n:]
-		switch {
-		case n > 0 || len(p) == 0:
-			return n, nil, true
-		case e.wire.reset:
-			return 0, errReset, true
-		case e.eof && len(e.onWay) == 0:
-			return 0, io.EOF, true
-		}
-		return 0, nil, false
-	})
-	if n > 0 {
-		e.wire.net.progress()
-		e.wire.change(func() {}) // there is room for more
+// take takes what has come, or returns why nothing comes. The caller holds the mutex.
+func (e *end) take(p []byte) (n int, err error) {
+	if e.closed {
+		return 0, &net.OpError{Op: "read", Net: "tcp", Addr: address, Err: net.ErrClosed}
+	}
+	n = copy(p, e.in)
+	e.in = e.in[n:]
+	switch {
+	case n > 0:
+	case e.wire.reset:
+		err = errReset
+	case e.eof && len(e.onWay) == 0:
+		err = io.EOF
+	case !e.until.IsZero() && time.Until(e.until) <= 0:
+		err = &net.OpError{Op: "read", Net: "tcp", Addr: address, Err: os.ErrDeadlineExceeded}
 	}
 	return n, err
 }
@@ -195,30 +153,26 @@ func (e *end) Write(p []byte) (int, error) {
 	} else if !w.over() {
 		if how := w.net.send(w.link, -1); how != unbroken {
 			if w.net.amid {
-				w.change(func() { e.peer.onWay = append(e.peer.onWay, slices.Clone(p[:len(p)/2])) })
+				w.change(func() { e.peer.onWay = append(e.peer.onWay, p[:len(p)/2]...) })
 			}
 			w.net.breakOne(w.link, how)
 		}
 	}
-	written := 0
-	for {
-		n, err := e.wait(writing, "write", func() (int, error, bool) {
-			n := min(len(p)-written, e.peer.room())
-			switch {
-			case w.reset || e.peer.closed || e.eof && e == w.client:
-				return 0, errBroken, true
-			case w.silent:
-				return len(p) - written, nil, true
-			case n <= 0 && len(p) > 0:
-				return 0, nil, false
-			}
-			e.peer.send(p[written : written+n])
-			return n, nil, true
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := len(p)
+	switch {
+	case e.closed:
+		return 0, &net.OpError{Op: "write", Net: "tcp", Addr: address, Err: net.ErrClosed}
+	case w.reset || e.peer.closed || e.eof && e == w.client:
+		return 0, errBroken
+	case !w.silent:
+		e.peer.onWay = append(e.peer.onWay, p...)
+		time.AfterFunc(latency, func() {
+			w.change(func() { e.peer.come(n) })
 		})
-		if written += n; err != nil || written == len(p) {
-			return written, err
-		}
 	}
+	return n, nil
 }
 
 func (e *end) Close() error {
@@ -239,38 +193,36 @@ func (e *end) Close() error {
 func (e *end) LocalAddr() net.Addr  { return e.local }
 func (e *end) RemoteAddr() net.Addr { return e.peer.local }
 
-func (e *end) SetDeadline(t time.Time) error {
-	e.called()
-	e.wire.change(func() { e.until = [2]time.Time{t, t} })
-	return nil
-}
+func (e *end) SetDeadline(t time.Time) error { return e.SetReadDeadline(t) }
 
 func (e *end) SetReadDeadline(t time.Time) error {
 	e.called()
-	e.wire.change(func() { e.until[reading] = t })
+	e.wire.change(func() { e.until = t })
 	return nil
 }
 
-func (e *end) SetWriteDeadline(t time.Time) error {
+// SetWriteDeadline does nothing, since a Write does not wait.
+func (e *end) SetWriteDeadline(time.Time) error {
 	e.called()
-	e.wire.change(func() { e.until[writing] = t })
 	return nil
 }
 
-// port is where a server accepts connections.
+// port is where a server accepts connections, until it closes the port or its context ends.
 type port struct {
+	ctx    context.Context
+	close  context.CancelFunc
 	accept chan net.Conn
-	once   sync.Once
-	closed chan struct{}
 }
 
-func newPort() *port {
-	return &port{accept: make(chan net.Conn, 1024), closed: make(chan struct{})}
+func newPort(ctx context.Context) *port {
+	l := &port{accept: make(chan net.Conn, 1024)}
+	l.ctx, l.close = context.WithCancel(ctx)
+	return l
 }
 
 func (l *port) Accept() (net.Conn, error) {
 	select {
-	case <-l.closed:
+	case <-l.ctx.Done():
 		return nil, &net.OpError{Op: "accept", Net: "tcp", Addr: address, Err: net.ErrClosed}
 	case c := <-l.accept:
 		return c, nil
@@ -278,7 +230,7 @@ func (l *port) Accept() (net.Conn, error) {
 }
 
 func (l *port) Close() error {
-	l.once.Do(func() { close(l.closed) })
+	l.close()
 	return nil
 }
 
@@ -286,15 +238,13 @@ func (l *port) Addr() net.Addr { return address }
 
 // offer hands a connection to the server, and reports whether it still listens.
 func (l *port) offer(c net.Conn) bool {
-	select {
-	case <-l.closed:
+	if l.ctx.Err() != nil {
 		return false
-	default:
 	}
 	select {
 	case l.accept <- c:
 		return true
-	default:
+	default: // too many wait
 		return false
 	}
 }

@@ -26,10 +26,13 @@ func (o *Operation) Refused(f Outcome) error {
 // next returns nil when the attempt after the failure is due, else the error with which the operation ends.
 func (o *Operation) next(failure error) error {
 	delay, end := o.failed(&Outcome{Err: failure}, nil)
-	if end == nil {
-		end = o.Wait(delay)
+	switch {
+	case end != nil:
+		return end
+	case delay > 0:
+		return o.Wait(delay)
 	}
-	return end
+	return o.Cancelled()
 }
 
 // failed counts a failure and decides about it. cause is why it cannot be retried, nil if it can.
@@ -68,7 +71,7 @@ func (o *Operation) count(f *Outcome) {
 	if o.reset {
 		s.restart()
 	}
-	o.running, o.reset, o.waiting = false, false, false
+	o.running, o.reset = false, false
 }
 
 // beganBefore records that the operation began at the given time or earlier: before the Operation was made, if an engine
@@ -112,7 +115,7 @@ func (o *Operation) decide(f *Outcome, cause error) (delay time.Duration, end er
 		return 0, o.giveUp(cause)
 	}
 	s.retries++
-	o.waiting, o.allowed = true, true
+	o.allowed = true
 	if c.onRetry != nil || c.onOutage != nil || c.logs {
 		o.retrying(f, delay, dictates > 0)
 	}

@@ -62,7 +62,7 @@ func (o *Operation) Cancelled() error {
 	case o.config.signals != nil && o.fired():
 		o.state.restart()
 		retries = 0
-	case o.waiting:
+	case !o.running:
 		retries = max(0, retries-1)
 	}
 	return o.cancelled(nil, retries)

@@ -41,7 +41,7 @@ func (p Policy) Handle(failures stream.Stream[stream.Failure]) stream.Stream[str
 			failure := attempt.Failure{Err: f.Err, N: f.N, Items: f.Items, Lasted: f.Lasted}
 			if !found && ctx.Err() == nil {
 				failure.N, failure.At = o.op.state.attempts+1, stream.ClockFrom(ctx).Now().Sub(s.Began)
-				s.Failed(failure, true)
+				s.Failed(&failure, true)
 			}
 			end = o.next(ctx, &wait, failure)
 			return end == nil && yield(stream.Failure{N: f.N})

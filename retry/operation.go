@@ -49,7 +49,6 @@ type Operation struct {
 	down    bool // OnOutage's hooks were called for the present outage
 	running bool // an attempt was begun, and has not ended
 	reset   bool // Reset was called in it
-	waiting bool // the next attempt is a retry that was not begun yet
 	logged  bool // a retry of this outage was logged, and its end was not
 }
 
@@ -78,7 +77,7 @@ func (p Policy) Continue(ctx context.Context, s State, last error) (o Operation)
 	if o.begin(ctx, c); s.attempts == 0 {
 		return o
 	}
-	o.state, o.last, o.waiting = s, last, true
+	o.state, o.last = s, last
 	if s.fires == 0 { // it comes from a text
 		o.state.fires = c.fires()
 	}
@@ -135,7 +134,7 @@ func (o *Operation) Begin(ctx context.Context) context.Context {
 
 // beginAttempt returns the number of the attempt.
 func (o *Operation) beginAttempt() int {
-	o.running, o.reset, o.waiting = true, false, false
+	o.running, o.reset = true, false
 	if o.config.timed {
 		o.start = o.now()
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -295,6 +296,42 @@ func TestSubscription_TheEndWaitsForWorks(t *testing.T) {
 		}).RetryWhen(p).ForEach(t.Context(), func(int) {})
 		if want := []string{"recovered", "done"}; !slices.Equal(notes, want) {
 			t.Errorf("%v, want %v", notes, want)
+		}
+	})
+}
+
+// slow is a context whose Err takes a second, once.
+type slow struct {
+	context.Context
+	next atomic.Bool
+}
+
+func (c *slow) Err() error {
+	if c.next.Swap(false) {
+		time.Sleep(time.Second)
+	}
+	return c.Context.Err()
+}
+
+// An attempt that ends while a Works has begun, but not ended the outage yet, does not end with an older failure.
+func TestSubscription_AnAttemptEndsAmidWorks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		recovered, attempts := 0, 0
+		p := every(0, retry.OnRecovered(func(context.Context, retry.Recovery) { recovered++ }))
+		subscriber := &slow{Context: t.Context()}
+		err := stream.Stream[int](func(ctx context.Context, _ func(int) bool) error {
+			if attempts++; attempts == 1 {
+				return errBoom
+			}
+			go func() {
+				subscriber.next.Store(true)
+				stream.Works(ctx)
+			}()
+			time.Sleep(time.Millisecond)
+			return stream.ErrNotRestartable
+		}).RetryWhen(p).ForEach(subscriber, func(int) {})
+		if errors.Is(err, errBoom) || !errors.Is(err, stream.ErrNotRestartable) || recovered != 1 {
+			t.Errorf("recovered %d times, then %v; want once, and no failure from before", recovered, err)
 		}
 	})
 }

@@ -34,8 +34,8 @@ func ask(t *testing.T, h http.Handler, path string) (code int, seconds, ms time.
 		}
 		return w.Code, 0, 0
 	}
-	s, err := strconv.Atoi(w.Header().Get("Retry-After"))
-	m, err2 := strconv.Atoi(w.Header().Get("Retry-After-Ms"))
+	s, err := strconv.ParseInt(w.Header().Get("Retry-After"), 10, 64)
+	m, err2 := strconv.ParseInt(w.Header().Get("Retry-After-Ms"), 10, 64)
 	if err != nil || err2 != nil {
 		t.Error(err, err2)
 	}

@@ -15,13 +15,13 @@ const (
 	retries               // a wait is over
 )
 
-// due is an event of an Overload. It is void if its call's turn has changed since.
+// due is an event of an Overload. It is void if its call's version has changed since.
 type due struct {
-	at    time.Duration
-	order int64 // events of one instant run in the order in which they were scheduled
-	kind  int32
-	who   int32
-	turn  uint32
+	at      time.Duration
+	order   int64 // events of one instant run in the order in which they were scheduled
+	kind    int32
+	who     int32
+	version uint32
 }
 
 // Before orders a heap.
@@ -35,14 +35,14 @@ func (e due) Before(f due) bool {
 // call is a running operation of one layer.
 type call struct {
 	operation
-	began time.Duration
-	start time.Duration // of the current attempt
-	slot  time.Duration // of its next request, or Never
-	layer int32
-	above int32  // the call of the layer above, of which this is an attempt, or none
-	below int32  // the call of the layer below, which is the current attempt, or none
-	well  bool   // it is counted as healthy
-	turn  uint32 // changes with each step of the call; it makes earlier events and requests void
+	began   time.Duration
+	start   time.Duration // of the current attempt
+	slot    time.Duration // of its next request, or Never
+	layer   int32
+	above   int32  // the call of the layer above, of which this is an attempt, or none
+	below   int32  // the call of the layer below, which is the current attempt, or none
+	well    bool   // it is counted as healthy
+	version uint32 // changes with each step of the call; it makes earlier events and requests void
 }
 
 const none int32 = -1
@@ -101,9 +101,9 @@ func (o *Overload) random() (arrivals, work, policies, failing *rand.Rand) {
 	return newRand(o.Seed), newRand(second), newRand(mix(second)), newRand(mix(mix(second)))
 }
 
-func (s *overload) schedule(at time.Duration, kind, who int32, turn uint32) {
+func (s *overload) schedule(at time.Duration, kind, who int32, version uint32) {
 	s.scheduled++
-	s.events.push(due{at, s.scheduled, kind, who, turn})
+	s.events.push(due{at, s.scheduled, kind, who, version})
 }
 
 // arrival schedules the next arrival.
@@ -170,7 +170,7 @@ func (s *overload) happens(e due) {
 		s.arrival()
 	case e.kind == finishes:
 		s.finished()
-	case s.calls[e.who].turn != e.turn: // void
+	case s.calls[e.who].version != e.version: // void
 	case e.kind == retries:
 		s.start(e.who)
 	case e.kind == expires:
@@ -193,17 +193,17 @@ func (s *overload) begin(at, above int32) int32 {
 		who = int32(len(s.calls))
 		s.calls = append(s.calls, call{})
 	}
-	s.calls[who] = call{operation: operation{policy: l.policies[process]}, began: s.now, slot: Never, layer: at, above: above, below: none, turn: s.calls[who].turn}
+	s.calls[who] = call{operation: operation{policy: l.policies[process]}, began: s.now, slot: Never, layer: at, above: above, below: none, version: s.calls[who].version}
 	return who
 }
 
 // start starts a call's next attempt.
 func (s *overload) start(who int32) {
 	c := &s.calls[who]
-	c.turn++
+	c.version++
 	c.start = s.now
 	if l := &s.layers[c.layer]; l.timed {
-		s.schedule(add(s.now, l.timeout), expires, who, c.turn)
+		s.schedule(add(s.now, l.timeout), expires, who, c.version)
 	}
 	if next := c.layer + 1; int(next) < len(s.layers) {
 		below := s.begin(next, who) // may reallocate s.calls
@@ -217,11 +217,11 @@ func (s *overload) start(who int32) {
 // failed applies the policy of a call to the failure of its attempt.
 func (s *overload) failed(who int32, err error) {
 	c := &s.calls[who]
-	c.turn++
+	c.version++
 	c.below = none
 	wait, end := c.fail(err, s.now-c.start, s.now)
 	if end == nil {
-		s.schedule(add(s.now, wait), retries, who, c.turn)
+		s.schedule(add(s.now, wait), retries, who, c.version)
 		return
 	}
 	if e, ok := end.(*retry.Error); ok && e.Cause == retry.ErrBudget { // not a lower layer's, which would be in e.Last
@@ -265,7 +265,7 @@ func (s *overload) answered(c *call) {
 // release frees a call.
 func (s *overload) release(who int32) (above int32, began time.Duration) {
 	c := &s.calls[who]
-	c.turn++
+	c.version++
 	s.free = append(s.free, who)
 	return c.above, c.began
 }

@@ -8,9 +8,9 @@ import (
 
 // request is a request to the server. Its caller has left if the call's turn has changed since.
 type request struct {
-	who  int32
-	turn uint32
-	at   time.Duration
+	who     int32
+	version uint32
+	at      time.Duration
 }
 
 // request sends a call's request to the server.
@@ -19,7 +19,7 @@ func (s *overload) request(who int32) {
 	s.res.Offered++
 	s.res.Flow.bump(s.res.Flow.Offered, s.now)
 	c := &s.calls[who]
-	r := request{who, c.turn, s.now}
+	r := request{who, c.version, s.now}
 	switch {
 	case !s.busy:
 		c.slot = Never
@@ -63,13 +63,13 @@ func (s *overload) finished() {
 	s.busy = false
 	for s.queue.len() > 0 && !s.busy {
 		r := s.queue.pop()
-		if s.Drop && s.left(r) {
+		if s.Drop && s.abandoned(r) {
 			s.res.Dropped++
 			continue
 		}
 		s.serve(r)
 	}
-	if s.left(done) {
+	if s.abandoned(done) {
 		s.res.Wasted++
 		s.res.Flow.bump(s.res.Flow.Wasted, s.now)
 		return
@@ -88,8 +88,8 @@ func (s *overload) finished() {
 	s.succeeded(done.who)
 }
 
-// left reports whether a request's caller has left.
-func (s *overload) left(r request) bool { return s.calls[r.who].turn != r.turn }
+// abandoned reports whether a request's caller has left.
+func (s *overload) abandoned(r request) bool { return s.calls[r.who].version != r.version }
 
 // fifo is a queue of requests.
 type fifo struct {

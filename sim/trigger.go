@@ -46,8 +46,8 @@ func (t Trigger) finish(start time.Duration, work float64) time.Duration {
 	if ramp := float64(t.Ramp); now < end+ramp {
 		// v is the speed at now and g its growth per ns: the work after x ns is v·x + g·x²/2.
 		v, g := t.Speed+(1-t.Speed)*(now-end)/ramp, (1-t.Speed)/ramp
-		left := end + ramp - now
-		if most := left * (v + 1) / 2; work > most {
+		remaining := end + ramp - now
+		if most := remaining * (v + 1) / 2; work > most {
 			now, work = end+ramp, work-most
 		} else {
 			return duration(now + 2*work/(v+math.Sqrt(v*v+2*g*work)))

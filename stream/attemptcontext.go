@@ -3,7 +3,6 @@ package stream
 import (
 	"context"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -17,12 +16,16 @@ import (
 type attemptContext struct {
 	subscription *attempt.Subscription
 
-	over  uint32 // 1 once the attempt is over; atomic
+	over  uint32 // 0 while the attempt runs, else byItself or cutOff; atomic
 	n     uint32 // the number of the attempt
 	inner atomic.Pointer[cancellable]
-	mu    sync.Mutex // guards the fields below, and the making of inner against finish
-	cut   bool       // the parent ended before the attempt was over
 }
+
+// How an attempt has ended.
+const (
+	byItself = 1 + iota
+	cutOff   // the parent had ended before
+)
 
 type cancellable struct {
 	context.Context
@@ -34,12 +37,12 @@ func (a *attemptContext) parent() context.Context { return a.subscription.Contex
 
 // finish cancels the context.
 func (a *attemptContext) finish() {
-	a.mu.Lock()
-	atomic.StoreUint32(&a.over, 1)
-	a.cut = a.parent().Err() != nil // after over is set: a caller that saw the parent's end earlier saw it correctly
-	inner := a.inner.Load()
-	a.mu.Unlock()
-	if inner != nil {
+	how := uint32(byItself)
+	if a.parent().Err() != nil {
+		how = cutOff
+	}
+	atomic.StoreUint32(&a.over, how)
+	if inner := a.inner.Load(); inner != nil {
 		inner.cancel()
 	}
 }
@@ -49,22 +52,17 @@ func (a *attemptContext) real() *cancellable {
 	if inner := a.inner.Load(); inner != nil {
 		return inner
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	inner := a.inner.Load()
-	if inner == nil {
-		parent, over := a.parent(), atomic.LoadUint32(&a.over) != 0
-		if over && !a.cut {
-			parent = context.WithoutCancel(parent) // the parent ended after the attempt
-		}
-		inner = new(cancellable)
-		inner.Context, inner.cancel = context.WithCancel(parent)
-		if over {
-			inner.cancel()
-		}
-		a.inner.Store(inner)
+	parent := a.parent()
+	if atomic.LoadUint32(&a.over) == byItself {
+		parent = context.WithoutCancel(parent) // which may have ended since
 	}
-	return inner
+	inner := new(cancellable)
+	inner.Context, inner.cancel = context.WithCancel(parent)
+	made := a.inner.CompareAndSwap(nil, inner)
+	if !made || atomic.LoadUint32(&a.over) != 0 { // which finish has stored before it looks for inner
+		inner.cancel()
+	}
+	return a.inner.Load()
 }
 
 // NoProgress is called by the operators that deliver bookmarks.
@@ -74,11 +72,10 @@ func (a *attemptContext) Deadline() (time.Time, bool) { return a.parent().Deadli
 
 func (a *attemptContext) Done() <-chan struct{} { return a.real().Done() }
 
+// Err makes the real context if this one has ended, so that a later call returns the same error.
 func (a *attemptContext) Err() error {
-	if a.inner.Load() == nil {
-		if err := a.parent().Err(); atomic.LoadUint32(&a.over) == 0 {
-			return err
-		}
+	if a.inner.Load() == nil && a.parent().Err() == nil && atomic.LoadUint32(&a.over) == 0 {
+		return nil
 	}
 	return a.real().Err()
 }

@@ -72,7 +72,7 @@ func FromCallbacks[T any](listen func(ctx context.Context, push func(T) bool) er
 			if err != nil {
 				return err
 			}
-			if over, err := event.Ended(); over {
+			if ended, err := event.Ended(); ended {
 				return err // the pushes that waited before came before
 			}
 			if taken.Store(event.From); scope.Err() != nil {

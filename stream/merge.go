@@ -34,9 +34,9 @@ func (s Stream[T]) Merge(others ...Stream[T]) Stream[T] {
 			if err != nil {
 				return err
 			}
-			if over, err := event.Ended(); err != nil {
+			if ended, err := event.Ended(); err != nil {
 				return err
-			} else if over {
+			} else if ended {
 				open--
 			} else if out.Deliver(event.Value) {
 				event.From.Request()

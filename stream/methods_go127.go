@@ -86,14 +86,16 @@ func (s Stream[T]) Scan[A any](seed A, f func(A, T) A) Stream[A] { return op.Sca
 //	s:               --1--2--3--|
 //	Reduce(0, +):    -----------6|
 func (s Stream[T]) Reduce[A any](seed A, f func(A, T) A) Stream[A] {
-	return op.Reduce(here, s, seed, f)
+	return op.Reduce(here, "Reduce", s, seed, f)
 }
 
 // Count yields one value when s has ended: the number of its values. A failure is returned without it.
 //
 //	s:          --a--b--c--|
 //	Count():    -----------3|
-func (s Stream[T]) Count() Stream[int] { return op.Count(here, s) }
+func (s Stream[T]) Count() Stream[int] {
+	return op.Reduce(here, "Count", s, 0, func(n int, _ T) int { return n + 1 })
+}
 
 // First yields the first value of s and cancels s. It fails if s is empty.
 //

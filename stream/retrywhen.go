@@ -94,18 +94,20 @@ func (s Stream[T]) RetryWhen(h RetryHandler) Stream[T] {
 		}
 		r.subscription.Context, r.subscription.Began = ctx, r.clock.Now()
 		r.deliver = func(v T) bool {
-			if r.stopped {
-				return false
-			}
-			if r.given++; r.down {
-				r.down = false
+			if r.gate != open {
+				if r.gate != first {
+					return false
+				}
+				r.gate = busy
 				r.subscription.Works(&always)
 			}
+			r.gate = busy
+			r.given++
 			if !yield(v) {
-				r.stopped = true
+				r.gate = shut
 				return false
 			}
-			r.taken++
+			r.gate = open
 			return true
 		}
 		observer, _ := h.(attempt.Observer)
@@ -143,16 +145,13 @@ type retrying[T any] struct {
 	deliver func(T) bool // passes a value of the source to the consumer
 
 	// The attempt that runs, or was the last one.
-	attempts int           // its number
-	given    int64         // how many values it has passed to the consumer
-	taken    int64         // of these, how many the consumer has returned from
-	lasted   time.Duration // how long it ran, unless it was the first one and has not failed
-	at       time.Duration // when it ended, likewise
-	own      error         // its error, if it was no failure
-	down     bool          // it follows a failure, and has not delivered a value
-	running  bool          // it runs; afterwards: it did not return
+	attempts int   // its number
+	given    int64 // how many values it has passed to the consumer
+	gate     gate
+	failure  attempt.Failure // its failure, or that of the attempt before; Lasted also if it was not a failure, unless it was the first one
+	own      error           // its error, if it was no failure
+	running  bool            // it runs; afterwards: it did not return
 
-	stopped bool // the consumer wants no more values, even if the source continues
 	repeats bool // the attempts have no numbers: none of them is a retry
 
 	subscription attempt.Subscription
@@ -160,6 +159,16 @@ type retrying[T any] struct {
 	err          error // the last failure, or what the stream returns once ended
 	ended        bool
 }
+
+// gate says what a value of the attempt meets.
+type gate uint8
+
+const (
+	open  gate = iota // the consumer
+	first             // the consumer, after what the first value of an attempt after a failure ends
+	busy              // the consumer has not returned from the value before
+	shut              // the consumer wants no more values
+)
 
 // retry makes the attempts after the first one, which has failed, and returns what the stream returns.
 func (r *retrying[T]) retry(observer attempt.Observer) (err error) {
@@ -187,7 +196,7 @@ func (r *retrying[T]) retry(observer attempt.Observer) (err error) {
 // follow makes the attempts as a policy decides.
 func (r *retrying[T]) follow(policy attempt.Driver) (err error) {
 	for err == nil && !r.ended {
-		if err = policy.Next(r.failed()); err == nil {
+		if err = policy.Next(*r.failed()); err == nil {
 			r.attempt()
 		}
 	}
@@ -242,9 +251,9 @@ func (r *retrying[T]) attempt() {
 	err := r.runSource()
 	r.own, r.ended = err, true
 	switch {
-	case r.stopped:
+	case r.gate == shut:
 		r.own, r.err = nil, nil
-	case r.taken != r.given: // the consumer has not returned
+	case r.gate == busy:
 		r.err = ending.Join(errors.New("stream: RetryWhen: the source recovered a panic of its consumer"), err)
 	case err == nil:
 		r.err = nil
@@ -256,8 +265,8 @@ func (r *retrying[T]) attempt() {
 		r.err, r.ended = err, permanent.Is(err)
 	}
 	if !r.ended || r.attempts > 1 {
-		r.at = r.now()
-		r.lasted = r.at - began
+		r.failure.At = r.now()
+		r.failure.Lasted = r.failure.At - began
 	}
 }
 
@@ -276,18 +285,18 @@ func (r *retrying[T]) runSource() error {
 			r.failures.close() // a handler that recovers the panic must not wait forever
 		}
 	}()
-	r.given, r.taken, r.subscription.Bookmarks, r.running = 0, 0, 0, true
+	r.given, r.subscription.Bookmarks, r.running = 0, 0, true
 	err := r.source(ctx, r.deliver)
 	r.running = false
 	return err
 }
 
 // failed reports the failure of the last attempt to the observations, and returns it.
-func (r *retrying[T]) failed() attempt.Failure {
-	r.down = true
-	f := attempt.Failure{Err: r.err, N: r.attempts, Items: r.given - r.subscription.Bookmarks, Lasted: r.lasted, At: r.at}
-	r.subscription.Failed(f, r.failures.ran.Load())
-	return f
+func (r *retrying[T]) failed() *attempt.Failure {
+	r.gate = first
+	r.failure.Err, r.failure.N, r.failure.Items = r.err, r.attempts, r.given-r.subscription.Bookmarks
+	r.subscription.Failed(&r.failure, r.failures.ran.Load())
+	return &r.failure
 }
 
 // older returns the failure before the attempt that has ended, nil if the attempt has worked.
@@ -306,8 +315,8 @@ func (r *retrying[T]) end(err error) attempt.End {
 	if !r.ended { // the last attempt has failed
 		return end
 	}
-	end.Own, end.Lasted = r.own, r.lasted
-	if r.stopped || r.taken == r.given { // else the consumer has panicked
+	end.Own, end.Lasted = r.own, r.failure.Lasted
+	if r.gate != busy { // else the consumer has panicked
 		end.Items = r.given - r.subscription.Bookmarks
 	}
 	return end

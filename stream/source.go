@@ -42,15 +42,6 @@ func FromSlice[T any](v []T) Stream[T] {
 					return nil
 				}
 			}
-		case look.parent == nil:
-			for _, item := range v {
-				if atomic.LoadUint32(look.over) != 0 {
-					break
-				}
-				if !yield(item) {
-					return nil
-				}
-			}
 		default:
 			for _, item := range v {
 				if atomic.LoadUint32(look.over) != 0 || look.parent != nil && look.parent.Err() != nil {
@@ -261,15 +252,6 @@ func Range(first, count int) Stream[int] {
 		case look.plain():
 			for i := range count {
 				if ctx.Err() != nil {
-					break
-				}
-				if !yield(first + i) {
-					return nil
-				}
-			}
-		case look.parent == nil:
-			for i := range count {
-				if atomic.LoadUint32(look.over) != 0 {
 					break
 				}
 				if !yield(first + i) {

@@ -3,8 +3,6 @@ package stream
 import (
 	"context"
 	"slices"
-
-	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
 // StartWith yields the given values, then runs s and yields its values.
@@ -13,22 +11,17 @@ import (
 //	StartWith(x, y):  xy--a--b--|
 func (s Stream[T]) StartWith(v ...T) Stream[T] {
 	s.require("StartWith")
-	v = slices.Clone(v)
+	start := FromSlice(slices.Clone(v))
 	return func(ctx context.Context, yield func(T) bool) error {
-		look := newLookout(ctx)
-		for _, item := range v {
-			if look.ended() {
-				return ending.ContextError(ctx)
-			}
-			if !yield(item) {
-				return nil
-			}
-		}
-		if err := ending.ContextError(ctx); err != nil {
+		stopped := false
+		err := start(ctx, func(v T) bool {
+			stopped = !yield(v)
+			return !stopped
+		})
+		if stopped || err != nil {
 			return err
 		}
-		stopped := false
-		err := s(ctx, func(v T) bool {
+		err = s(ctx, func(v T) bool {
 			stopped = stopped || !yield(v)
 			return !stopped
 		})

@@ -61,7 +61,7 @@ func deliverLatest[T any](scope *handoff.Scope, out *ending.Consumer[T], s Strea
 		if !ok {
 			continue
 		}
-		if over, failed := event.Ended(); over {
+		if ended, failed := event.Ended(); ended {
 			deliver()
 			return failed
 		}

@@ -44,12 +44,12 @@ func (s Stream[T]) Timeout(d time.Duration) Stream[T] {
 			}
 		})
 		out := ending.NewConsumer(yield)
-		over := false
+		stopped := false
 		err := s(run, func(v T) bool {
-			if over || !watch.Pause() {
+			if stopped || !watch.Pause() {
 				return false
 			}
-			if over = !out.Deliver(v) || ctx.Err() != nil; over {
+			if stopped = !out.Deliver(v) || ctx.Err() != nil; stopped {
 				return false
 			}
 			watch.Resume()

@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
-	"sync/atomic"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -48,6 +49,7 @@ func check[T any](t *testing.T, newStream func() stream.Stream[T], clocks ...str
 	for _, c := range clauses[T]() {
 		for _, clock := range clocks {
 			t.Run(c.name+"/"+clock, func(t *testing.T) {
+				t.Helper()
 				inspect(t, t, clock == "system clock", c, newStream)
 			})
 		}
@@ -83,49 +85,53 @@ func clauses[T any]() []clause[T] {
 func inspect[T any](t *testing.T, report virtual.Reporter, system bool, c clause[T], newStream func() stream.Stream[T]) {
 	t.Helper()
 	in := &inspection[T]{system: system, newStream: newStream}
+	defer func() {
+		report.Helper()
+		for _, fault := range in.seen() {
+			report.Errorf("streamtest: Check: %s", fault)
+		}
+	}()
 	deadlock := virtual.Run(t, report, func(t *testing.T, b *virtual.Bubble) {
-		t.Helper()
 		b.Expect()
 		in.session = newSession(t, b)
-		in.report = b.Report
-		defer func() {
-			if v := recover(); v != nil && v != any(abandoned{}) {
-				panic(v)
-			}
-		}()
 		c.check(in)
 	})
-	if deadlock != nil && !in.failed.Load() {
-		in.report = report
+	if deadlock != nil && len(in.seen()) == 0 {
 		in.fail("%v", deadlock)
 	}
 }
 
 // inspection is the check of one clause.
 type inspection[T any] struct {
-	report    virtual.Reporter
 	session   *Session
 	system    bool
 	newStream func() stream.Stream[T]
-	failed    atomic.Bool
+
+	mu     sync.Mutex
+	faults []string // each once
 }
 
 func (in *inspection[T]) fail(format string, args ...any) {
-	in.report.Helper()
-	in.failed.Store(true)
-	in.report.Errorf("streamtest: Check: "+format, args...)
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if fault := fmt.Sprintf(format, args...); !slices.Contains(in.faults, fault) {
+		in.faults = append(in.faults, fault)
+	}
 }
 
-// abandoned is the panic value of a check that cannot continue.
-type abandoned struct{}
+// seen returns the faults so far.
+func (in *inspection[T]) seen() []string {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return slices.Clone(in.faults)
+}
 
 // fresh returns a new stream.
 func (in *inspection[T]) fresh() stream.Stream[T] {
-	in.report.Helper()
 	st := in.newStream()
 	if st == nil {
 		in.fail("newStream returned a nil stream")
-		panic(abandoned{})
+		return stream.Empty[T]()
 	}
 	return st
 }
@@ -133,16 +139,22 @@ func (in *inspection[T]) fresh() stream.Stream[T] {
 // errCause is the cause with which the checks cancel.
 var errCause = errors.New("streamtest: the cause of a cancellation")
 
+// within accepts as many values as Check examines.
+func within(n int) bool { return n < mostValues }
+
 // reference runs the stream, within Check's limits, and returns what it did.
 func (in *inspection[T]) reference() *trial[T] {
-	in.report.Helper()
-	tr := in.start("run", in.fresh(), func(i int) bool { return i < mostValues })
-	in.complete(tr)
+	return in.completed("run", in.fresh())
+}
+
+func (in *inspection[T]) completed(name string, st stream.Stream[T]) *trial[T] {
+	tr := in.start(name, st, within)
+	tr.complete()
+	tr.nothingLeft()
 	return tr
 }
 
 func (in *inspection[T]) plain() {
-	in.report.Helper()
 	tr := in.reference()
 	in.session.Advance(mostTime) // late yields are detected
 	tr.nothingLeft()
@@ -158,14 +170,22 @@ func some(n int) (all []int) {
 	return all
 }
 
+// at runs the stream until its k-th value, at which do is called; its result is that of yield. Then the stream must
+// return.
+func (in *inspection[T]) at(what string, k int, do func(tr *trial[T]) bool) *trial[T] {
+	var tr *trial[T]
+	tr = in.prepare(fmt.Sprintf("%s value %d", what, k), in.fresh(), func(n int) bool { return n != k || do(tr) })
+	tr.start()
+	tr.await(mostTime, func() bool { return tr.values() >= k })
+	tr.mustReturn()
+	return tr
+}
+
 func (in *inspection[T]) stop() {
-	in.report.Helper()
-	for _, k := range some(len(in.reference().at)) {
-		tr := in.start(fmt.Sprintf("stop at value %d", k), in.fresh(), func(i int) bool { return i < k })
-		tr.until(k)
-		tr.mustReturn()
-		if tr.hasReturned() && tr.err != nil {
-			in.fail("%s: it returned the error %q, want nil", tr.name, tr.err)
+	for _, k := range some(in.reference().values()) {
+		tr := in.at("stop at", k, func(*trial[T]) bool { return false })
+		if _, end := tr.history(); end.Err != nil && matches(end.Err, nil) {
+			tr.fail("it returned the error %q, want nil", end.Err)
 		}
 		in.session.Advance(mostTime)
 		tr.nothingLeft()
@@ -173,36 +193,30 @@ func (in *inspection[T]) stop() {
 }
 
 func (in *inspection[T]) cancelledBefore() {
-	in.report.Helper()
 	tr := in.prepare("cancelled before the run", in.fresh(), func(int) bool { return true })
 	tr.cancel(errCause)
-	tr.run()
+	tr.start()
 	tr.mustReturn()
 	if n := tr.values(); n > 0 {
-		in.fail("%s: it yielded %s, want none", tr.name, count(n, "value"))
+		tr.fail("it yielded %s, want none", count(n, "value"))
 	}
 	tr.mustMatch(errCause)
 	tr.nothingLeft()
 }
 
 func (in *inspection[T]) cancelledInYield() {
-	in.report.Helper()
 	ref := in.reference()
-	for _, k := range some(len(ref.at)) {
-		var tr *trial[T]
-		tr = in.prepare(fmt.Sprintf("cancelled in the yield of value %d", k), in.fresh(), func(i int) bool {
-			if i == k {
-				tr.cancel(errCause)
-			}
+	values, end := ref.history()
+	for _, k := range some(len(values)) {
+		tr := in.at("cancelled in the yield of", k, func(tr *trial[T]) bool {
+			tr.cancel(errCause)
 			return true
 		})
-		tr.run()
-		tr.until(k)
-		tr.mustReturn()
 		if n := tr.values(); n > k {
-			in.fail("%s: it yielded %s more", tr.name, count(n-k, "value"))
+			tr.fail("it yielded %s more", count(n-k, "value"))
 		}
-		if last := k == len(ref.at) && !ref.endless && ref.err == nil; !last || tr.err != nil {
+		_, own := tr.history()
+		if last := k == len(values) && !ref.endless && end.Err == nil; !last || own.Err != nil {
 			tr.mustMatch(errCause)
 		}
 		tr.nothingLeft()
@@ -210,159 +224,101 @@ func (in *inspection[T]) cancelledInYield() {
 }
 
 func (in *inspection[T]) cancelledInWait() {
-	in.report.Helper()
 	for i, at := range in.reference().waits() {
 		tr := in.prepare(fmt.Sprintf("cancelled in a wait, at %v", at), in.fresh(), func(int) bool { return true })
-		if i%2 == 0 {
-			tr.run()
-			in.session.Advance(at)
-			if tr.hasReturned() {
-				continue // it differs from run to run
-			}
-			tr.cancel(errCause)
-			tr.mustReturn()
-			tr.mustMatch(errCause)
-		} else {
+		cause, end := errCause, func() { tr.cancel(errCause) }
+		if i%2 == 1 {
 			tr.name = fmt.Sprintf("deadline at %v", at)
-			ctx, cancel := context.WithTimeout(tr.ctx, at)
-			tr.ctx = ctx
-			tr.run()
-			in.session.Advance(at)
-			tr.mustReturn()
-			tr.mustMatch(context.DeadlineExceeded)
-			cancel()
+			cause = context.DeadlineExceeded
+			tr.ctx, end = context.WithTimeout(tr.ctx, at)
 		}
+		tr.start()
+		in.session.Advance(at)
+		if i%2 == 0 {
+			end()
+		}
+		tr.mustReturn()
+		tr.mustMatch(cause)
+		end()
 		tr.nothingLeft()
 	}
 }
 
 func (in *inspection[T]) unwound() {
-	in.report.Helper()
-	for _, k := range some(len(in.reference().at)) {
+	for _, k := range some(in.reference().values()) {
 		thrown := new(int)
-		tr := in.start(fmt.Sprintf("a panic in the yield of value %d", k), in.fresh(), func(i int) bool {
-			if i == k {
-				panic(thrown)
-			}
-			return true
-		})
-		tr.until(k)
-		tr.mustReturn()
-		if tr.hasReturned() && tr.panicked != any(thrown) {
-			in.fail("%s: the caller of the stream saw %v, want the panic's own value", tr.name, marble.Show(tr.panicked))
+		tr := in.at("a panic in the yield of", k, func(*trial[T]) bool { panic(thrown) })
+		if value, _ := tr.crashed(); tr.returned() && value != any(thrown) {
+			tr.fail("the caller of the stream saw %v, want the panic's own value", marble.Show(value))
 		}
 		tr.nothingLeft()
-		tr = in.start(fmt.Sprintf("runtime.Goexit in the yield of value %d", k), in.fresh(), func(i int) bool {
-			if i == k {
-				runtime.Goexit()
-			}
-			return true
-		})
-		tr.until(k)
-		tr.mustReturn()
-		if tr.hasReturned() && !tr.exited {
-			in.fail("%s: the caller's goroutine has gone on", tr.name)
+		tr = in.at("runtime.Goexit in the yield of", k, func(*trial[T]) bool { runtime.Goexit(); return true })
+		if _, exited := tr.crashed(); tr.returned() && !exited {
+			tr.fail("the caller's goroutine has gone on")
 		}
 		tr.nothingLeft()
 	}
 }
 
 func (in *inspection[T]) again() {
-	in.report.Helper()
 	st := in.fresh()
-	var first *trial[T]
-	for i, name := range []string{"first run", "second run", "third run"} {
-		tr := in.start(name, st, func(i int) bool { return i < mostValues })
-		in.complete(tr)
-		if i == 0 {
-			first = tr
-			continue
-		}
-		if !errors.Is(tr.err, stream.ErrNotRestartable) {
-			in.compare(first, tr)
-		}
+	first := in.completed("first run", st)
+	for _, name := range []string{"second run", "third run"} {
+		first.compare(in.completed(name, st))
 	}
 }
 
 func (in *inspection[T]) sideBySide() {
-	in.report.Helper()
 	first := in.reference()
 	st := in.fresh()
-	var all []*trial[T]
-	for _, name := range []string{"first of two runs side by side", "second of two runs side by side"} {
-		all = append(all, in.start(name, st, func(i int) bool { return i < mostValues }))
-	}
-	for _, tr := range all {
-		tr.wait(mostTime - time.Since(tr.from))
-	}
-	for _, tr := range all {
-		if !tr.hasReturned() {
-			tr.endless = true
-			tr.cancel(errCause)
-		}
-		tr.mustReturn()
-		if !errors.Is(tr.err, stream.ErrNotRestartable) {
-			in.compare(first, tr)
-		}
-	}
-	all[0].nothingLeft()
-	all[1].nothingLeft()
+	one := in.start("first of two runs side by side", st, within)
+	two := in.start("second of two runs side by side", st, within)
+	one.complete()
+	two.complete()
+	first.compare(one)
+	first.compare(two)
+	one.nothingLeft()
+	two.nothingLeft()
 }
 
-// complete waits for the end of a run, within Check's limits.
-func (in *inspection[T]) complete(tr *trial[T]) {
-	in.report.Helper()
-	tr.wait(mostTime)
-	if !tr.hasReturned() {
-		tr.endless = true
-		tr.cancel(errCause)
-		tr.mustReturn()
-	} else if tr.panicked != nil || tr.exited {
-		in.fail("%s: the stream %s", tr.name, tr.end())
-	}
-	tr.nothingLeft()
-}
-
-// compare fails unless two runs of one stream did the same.
-func (in *inspection[T]) compare(a, b *trial[T]) {
-	in.report.Helper()
-	if len(a.at) != len(b.at) {
-		in.fail("%s: %s, while the %s had %d", b.name, count(len(b.at), "value"), a.name, len(a.at))
+// compare fails unless b, another run of the stream, did the same or could not run.
+func (a *trial[T]) compare(b *trial[T]) {
+	was, wasEnd := a.history()
+	is, isEnd := b.history()
+	switch {
+	case errors.Is(isEnd.Err, stream.ErrNotRestartable):
+		return
+	case len(was) != len(is):
+		b.fail("%s, while the %s had %d", count(len(is), "value"), a.name, len(was))
 		return
 	}
-	for i := range a.at {
-		if a.at[i] != b.at[i] {
-			in.fail("%s: value %d came after %v, in the %s after %v", b.name, i+1, b.at[i], a.name, a.at[i])
+	for i := range was {
+		if was[i].At != is[i].At {
+			b.fail("value %d came after %v, in the %s after %v", i+1, is[i].At, a.name, was[i].At)
 			return
 		}
 	}
-	if i := a.differsFrom(b); i >= 0 {
-		in.fail("%s: value %d is %s, which the %s did not have then", b.name, i+1, marble.Show(b.got[i]), a.name)
+	matched := make([]bool, len(was))
+	for i, v := range is {
+		if !a.had(b.relative(v.Value), v.At, was, matched) {
+			b.fail("value %d is %s, which the %s did not have then", i+1, marble.Show(v.Value), a.name)
+			break
+		}
 	}
-	if a.endless != b.endless || !a.endless && (a.ended != b.ended || (a.err == nil) != (b.err == nil)) {
-		in.fail("%s: %s, while the %s %s", b.name, b.end(), a.name, a.end())
+	if a.endless != b.endless || !a.endless && (wasEnd.At != isEnd.At || (wasEnd.Err == nil) != (isEnd.Err == nil)) {
+		b.fail("%s, while the %s %s", b.outcome(), a.name, a.outcome())
 	}
 }
 
-// differsFrom returns the index of the first value of b for which a has no equal at that instant, or -1. Values that
-// reflect.DeepEqual cannot compare, functions for example, count as equal. Times count from the beginning of a run.
-func (a *trial[T]) differsFrom(b *trial[T]) int {
-	left := make([]bool, len(a.got))
-	for i := range b.got {
-		v := b.relative(i)
-		if !reflect.DeepEqual(v, v) {
-			continue
-		}
-		found := false
-		for k := range a.got {
-			if !left[k] && a.at[k] == b.at[i] && reflect.DeepEqual(a.relative(k), v) {
-				left[k], found = true, true
-				break
-			}
-		}
-		if !found {
-			return i
+// had marks the first unmarked value of the run that is equal to v and came at the same time, and reports whether there
+// is one. Values that reflect.DeepEqual cannot compare, functions for example, count as equal. Times count from the
+// beginning of a run.
+func (a *trial[T]) had(v any, at time.Duration, values []marble.Event[T], marked []bool) bool {
+	for i, own := range values {
+		if !marked[i] && own.At == at && reflect.DeepEqual(a.relative(own.Value), v) {
+			marked[i] = true
+			return true
 		}
 	}
-	return -1
+	return !reflect.DeepEqual(v, v)
 }

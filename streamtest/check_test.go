@@ -3,6 +3,7 @@ package streamtest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"runtime"
 	"slices"
@@ -440,6 +441,15 @@ func TestCheck_CatchesEachViolation(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A report points at the call of Check.
+func TestCheck_ReportsTheLineOfItsCall(t *testing.T) {
+	_, _, line, _ := runtime.Caller(0)
+	out := inProcess(t, func() { Check(t, func() stream.Stream[int] { return nil }) })
+	if want := fmt.Sprintf("check_test.go:%d: streamtest: Check: newStream returned a nil stream", line+1); !strings.Contains(out, want) {
+		t.Errorf("%q is not in\n%s", want, out)
 	}
 }
 

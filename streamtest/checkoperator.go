@@ -39,11 +39,15 @@ func CheckOperator[T, U any](t *testing.T, op Operator[T, U]) {
 	}
 	for _, source := range op.sources() {
 		t.Run(source.name, func(t *testing.T) {
+			t.Helper()
 			check(t, func() stream.Stream[U] { return op.Apply(source.run) }, source.clocks...)
 		})
 	}
 	for _, c := range op.clauses() {
-		t.Run(c.name, func(t *testing.T) { inspect(t, t, false, c, nil) })
+		t.Run(c.name, func(t *testing.T) {
+			t.Helper()
+			inspect(t, t, false, c, nil)
+		})
 	}
 }
 
@@ -122,7 +126,6 @@ func (op Operator[T, U]) clauses() []clause[U] {
 
 // ahead checks how many values the source makes while the consumer takes an hour.
 func (op Operator[T, U]) ahead(in *inspection[U]) {
-	in.report.Helper()
 	src := &checkSource[T]{values: op.many(), pace: pace, end: func(context.Context) error { return nil }}
 	most := 0
 	tr := in.start("slow consumer", op.Apply(src.run), func(n int) bool {
@@ -135,40 +138,36 @@ func (op Operator[T, U]) ahead(in *inspection[U]) {
 	tr.cancel(errCause)
 	tr.mustReturn()
 	if op.Ahead >= 0 && most > op.Ahead {
-		in.fail("%s: the source made %s more while the consumer was busy with one, want at most %d", tr.name, count(most, "value"), op.Ahead)
+		tr.fail("the source made %s more while the consumer was busy with one, want at most %d", count(most, "value"), op.Ahead)
 	}
 	tr.nothingLeft()
 }
 
 func (op Operator[T, U]) sourcePanics(in *inspection[U]) {
-	in.report.Helper()
-	op.crash(in, "a panic of the source", func(context.Context) error { panic(errSource) }, func(tr *trial[U]) bool {
-		err, _ := tr.panicked.(error)
+	op.crash(in, "a panic of the source", func(context.Context) error { panic(errSource) }, func(value any, _ bool) bool {
+		err, _ := value.(error)
 		return errors.Is(err, errSource)
 	})
 }
 
 func (op Operator[T, U]) sourceExits(in *inspection[U]) {
-	in.report.Helper()
-	op.crash(in, "a runtime.Goexit of the source", func(context.Context) error { runtime.Goexit(); return nil }, func(tr *trial[U]) bool {
-		return tr.exited
-	})
+	op.crash(in, "a runtime.Goexit of the source", func(context.Context) error { runtime.Goexit(); return nil },
+		func(_ any, exited bool) bool { return exited })
 }
 
 // crash runs the operator over sources that do not return. The operator must pass that on, unless it has stopped its
 // source before.
-func (op Operator[T, U]) crash(in *inspection[U], name string, end func(context.Context) error, passed func(*trial[U]) bool) {
-	in.report.Helper()
+func (op Operator[T, U]) crash(in *inspection[U], name string, end func(context.Context) error, passed func(value any, exited bool) bool) {
 	for n := range 2 {
 		src := &checkSource[T]{values: op.Values[:n], pace: pace, end: end}
 		tr := in.start(name, op.Apply(src.run), func(int) bool { return true })
 		tr.wait(mostTime)
-		if !tr.hasReturned() && !src.ended.Load() {
+		if !tr.returned() && !src.ended.Load() {
 			tr.cancel(errCause) // the operator does not run its source
 		}
 		tr.mustReturn()
-		if tr.hasReturned() && src.ended.Load() && !passed(tr) {
-			in.fail("%s: it %s, want the same of the stream", tr.name, tr.end())
+		if tr.returned() && src.ended.Load() && !passed(tr.crashed()) {
+			tr.fail("it %s, want the same of the stream", tr.outcome())
 		}
 		tr.nothingLeft()
 	}

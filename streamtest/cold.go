@@ -2,10 +2,12 @@ package streamtest
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/marble"
+	"github.com/retrywhen/retrywhen/internal/timer"
 	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -66,10 +68,10 @@ func parse[T any](s *Session, name string, hot bool, diagrams string, values map
 
 // play runs a diagram from now on.
 func play[T any](ctx context.Context, clock virtual.View, d marble.Diagram[T], yield func(T) bool) error {
-	start := clock.Now()
+	start, wait := clock.Now(), timer.New(clock)
 	for _, e := range d.Events {
-		if err := sleep(ctx, clock, e.At-clock.Now().Sub(start)); err != nil {
-			return err
+		if wait.Wait(ctx, e.At-clock.Now().Sub(start)) != nil {
+			return context.Cause(ctx)
 		}
 		if e.Kind != marble.Value {
 			return e.Err
@@ -81,19 +83,96 @@ func play[T any](ctx context.Context, clock virtual.View, d marble.Diagram[T], y
 	return stream.Never[T]()(ctx, yield)
 }
 
-// sleep waits for d, or until ctx ends, and then returns the cause.
-func sleep(ctx context.Context, clock virtual.View, d time.Duration) error {
-	if d > 0 {
-		fired := make(chan struct{})
-		timer := clock.AfterFunc(d, func() { close(fired) })
-		select {
-		case <-fired:
-		case <-ctx.Done():
-			timer.Stop()
+// Hot returns a source that does what the diagram says from now on, whether or not anybody is subscribed. "^" marks the
+// current instant, and everything before it is past: "--a--^--b--|". A subscriber receives what happens from its
+// subscription on, and the end if the source has ended. Events at the instant 0 reach those who subscribe before any
+// time has passed. Values and errors are as for [Cold].
+//
+// Events that come while a subscriber is busy with a value are queued for it, without limit.
+func Hot[T any](s *Session, diagram string) *Source[T] {
+	s.report.Helper()
+	return newHot[T](s, "Hot", diagram, nil)
+}
+
+// HotWith is [Hot] with a value for each letter. A letter without a value is its own value.
+func HotWith[T any](s *Session, diagram string, values map[string]T) *Source[T] {
+	s.report.Helper()
+	return newHot(s, "HotWith", diagram, values)
+}
+
+func newHot[T any](s *Session, name, diagram string, values map[string]T) *Source[T] {
+	s.report.Helper()
+	all := parse(s, name, true, diagram, values)
+	if len(all) > 1 {
+		s.report.Fatalf("streamtest: %s: %d diagrams, want 1: a hot source happens once", name, len(all))
+	}
+	h := &hot[T]{events: all[0].Events, news: make(chan struct{})}
+	h.schedule(s.source())
+	return Probe(s, h.run)
+}
+
+// hot is what a hot source and its subscribers share.
+type hot[T any] struct {
+	events []marble.Event[T]
+
+	mu       sync.Mutex
+	happened int           // events so far
+	news     chan struct{} // closed when more has happened
+}
+
+// schedule schedules all events from the instant 0 on.
+func (h *hot[T]) schedule(clock virtual.View) {
+	for h.happened < len(h.events) && h.events[h.happened].At < 0 {
+		h.happened++
+	}
+	for i := h.happened; i < len(h.events); i++ {
+		at := h.events[i].At
+		if i == 0 || h.events[i-1].At != at {
+			clock.Arm(at, func() { h.happen(at) })
 		}
 	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+}
+
+// happen runs the events of an instant.
+func (h *hot[T]) happen(at time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for h.happened < len(h.events) && h.events[h.happened].At == at {
+		h.happened++
 	}
-	return nil
+	close(h.news)
+	h.news = make(chan struct{})
+}
+
+// now returns the number of events so far, and the channel that is closed when there are more.
+func (h *hot[T]) now() (happened int, news <-chan struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.happened, h.news
+}
+
+// run is one subscription.
+func (h *hot[T]) run(ctx context.Context, yield func(T) bool) error {
+	next, _ := h.now()
+	if next > 0 && h.events[next-1].Kind != marble.Value {
+		next-- // the end is for late subscribers too
+	}
+	for ctx.Err() == nil {
+		happened, news := h.now()
+		if next == happened {
+			select {
+			case <-news:
+			case <-ctx.Done():
+			}
+			continue
+		}
+		switch e := h.events[next]; {
+		case e.Kind != marble.Value:
+			return e.Err
+		case !yield(e.Value):
+			return nil
+		}
+		next++
+	}
+	return context.Cause(ctx)
 }

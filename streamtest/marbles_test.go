@@ -401,6 +401,7 @@ func TestWatch_Failures(t *testing.T) {
 		"an event already": {func(s *Session) { w := src(s); s.Advance(2 * ms); w.NoEvent(0) }, []string{`want no event for 0s, got the value "a"`}},
 		"over":             {func(s *Session) { src(s).Next("a").Next("b").Error(nil).Next("c") }, []string{`want the value "c", got nothing more: the stream is over`}},
 		"nothing":          {func(s *Session) { Watch(s, stream.Never[int]()).Next(1) }, []string{"want the value 1, got nothing: nothing happens any more; events so far: nothing"}},
+		"many events":      {func(s *Session) { Watch(s, stream.Range(0, 30)).Next(1) }, []string{"events so far:\n    … (11 more)\n    the value 11 at 0s\n", "the end at 0s"}},
 		"an event before":  {func(s *Session) { src(s).Next("a").NoEvent(2 * ms).NoEvent(ms) }, []string{`want no event for 1ms, got the value "b"`}},
 		"unasked, at the end": {func(s *Session) { src(s).Next("a"); s.Advance(time.Second) },
 			[]string{"streamtest: Watch: 2 events that the test has not checked:", `the value "b" at 3ms`, `the error "the error # of a diagram" at 4ms`, "subscribed to at:", "marbles_test.go"}},

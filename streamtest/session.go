@@ -3,6 +3,7 @@ package streamtest
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -106,13 +107,6 @@ func (s *Session) Advance(d time.Duration) {
 // Elapsed returns the virtual time since the session began.
 func (s *Session) Elapsed() time.Duration { return time.Since(virtual.Start) }
 
-// subscriber returns a context for one subscription, and the owner of the timers armed under it.
-func (s *Session) subscriber() (context.Context, context.CancelCauseFunc, *virtual.Owner) {
-	owner := new(virtual.Owner)
-	ctx, cancel := context.WithCancelCause(s.ctx)
-	return stream.WithClock(ctx, virtual.View{Clock: &s.bubble.Clock, Owner: owner}), cancel, owner
-}
-
 // source returns the clock of the next marble source.
 func (s *Session) source() virtual.View {
 	s.sources++
@@ -154,4 +148,26 @@ func count(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// Rand returns a source of random numbers that returns the numbers u one after another, for retry.WithRand and similar
+// functions. Each must be in [0, 1). It is safe for concurrent use. A call beyond the last number fails the test and
+// returns 0.
+func (s *Session) Rand(u ...float64) func() float64 {
+	s.report.Helper()
+	for i, x := range u {
+		if !(x >= 0 && x < 1) {
+			s.report.Fatalf("streamtest: Rand: number %d is %v, want one in [0, 1)", i+1, x)
+		}
+	}
+	var calls atomic.Int64
+	return func() float64 {
+		s.report.Helper()
+		n := int(calls.Add(1))
+		if n > len(u) {
+			s.report.Errorf("streamtest: Rand: call %d, but the test gives only %s%v", n, count(len(u), "number"), virtual.CallersOf(0))
+			return 0
+		}
+		return u[n-1]
+	}
 }

@@ -8,7 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/clock"
 	"github.com/retrywhen/retrywhen/internal/marble"
+	"github.com/retrywhen/retrywhen/internal/timer"
 	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -16,10 +18,11 @@ import (
 // subscriber runs a stream on its own goroutine and records the events.
 type subscriber[T any] struct {
 	session *Session
-	name    string // Watch or Expect
-	callers virtual.Callers
-	owner   *virtual.Owner
+	name    string          // Watch or Expect, or what a trial does
+	callers virtual.Callers // of subscribe
+	ctx     context.Context
 	cancel  context.CancelCauseFunc
+	owner   *virtual.Owner
 	from    time.Time
 	news    chan struct{} // full when an event has come
 
@@ -27,6 +30,13 @@ type subscriber[T any] struct {
 	events  []marble.Event[T] // their times count from the subscription
 	over    bool              // the stream has returned
 	ignores bool              // events are no longer recorded
+}
+
+func newSubscriber[T any](s *Session, name string) *subscriber[T] {
+	sub := &subscriber[T]{session: s, name: name, owner: new(virtual.Owner), from: time.Now(), news: make(chan struct{}, 1)}
+	ctx, cancel := context.WithCancelCause(s.ctx)
+	sub.ctx, sub.cancel = stream.WithClock(ctx, virtual.View{Clock: &s.bubble.Clock, Owner: sub.owner}), cancel
+	return sub
 }
 
 // subscribe runs st under a context that ends with the session's, at the times of the subscription diagram.
@@ -39,70 +49,71 @@ func subscribe[T any](s *Session, name string, st stream.Stream[T], during strin
 	if err != nil {
 		s.report.Fatalf("streamtest: %s: %v", name, err)
 	}
-	ctx, cancel, owner := s.subscriber()
-	sub := &subscriber[T]{
-		session: s, name: name, callers: virtual.CallersOf(1), owner: owner, cancel: cancel,
-		from: time.Now(), news: make(chan struct{}, 1),
-	}
-	go func() {
-		// On the system clock, so that a subscriber at an instant receives what a hot source does after that.
-		begin := time.NewTimer(when.From)
-		defer begin.Stop()
-		select {
-		case <-begin.C:
-			sub.run(ctx, st)
-		case <-ctx.Done():
-			sub.note(marble.Event[T]{Kind: marble.Failure, Err: context.Cause(ctx)}, true)
+	sub := newSubscriber[T](s, name)
+	sub.callers = virtual.CallersOf(1)
+	go sub.run(func(ctx context.Context, yield func(T) bool) error {
+		begin := timer.New(clock.System{}) // so that a subscriber at an instant receives what a hot source does after that
+		if err := begin.Wait(ctx, when.From); err != nil {
+			return err
 		}
-	}()
+		return st(ctx, yield)
+	}, func(v T) bool {
+		sub.note(marble.Event[T]{Value: v}, false)
+		return true
+	})
 	if !when.Open {
 		time.AfterFunc(when.To, sub.unsubscribe)
 	}
 	return sub
 }
 
-// crash is the end of a stream that does not return.
-type crash string
+// crash is the end of a stream that does not return: a panic or, if there is no stack, a runtime.Goexit.
+type crash struct {
+	value any
+	stack []byte
+}
 
-func (c crash) Error() string { return "streamtest: the stream " + string(c) }
+func (c *crash) Error() string {
+	if c.stack == nil {
+		return "streamtest: the stream called runtime.Goexit"
+	}
+	return fmt.Sprintf("streamtest: the stream panicked: %v\n%s", c.value, c.stack)
+}
 
 // matches reports whether a stream's error is target, or any error of the stream's own if target is nil.
 func matches(err, target error) bool {
-	_, crashed := err.(crash)
+	_, crashed := err.(*crash)
 	return !crashed && (target == nil || errors.Is(err, target))
 }
 
-func (sub *subscriber[T]) run(ctx context.Context, st stream.Stream[T]) {
-	var err error = crash("called runtime.Goexit")
+// run runs st, and records how it ends.
+func (sub *subscriber[T]) run(st stream.Stream[T], yield func(T) bool) {
+	end := marble.Event[T]{Kind: marble.Failure, Err: new(crash)}
 	defer func() {
 		if v := recover(); v != nil {
-			err = crash(fmt.Sprintf("panicked: %v\n%s", v, debug.Stack()))
+			end.Err = &crash{v, debug.Stack()}
 		}
-		kind := marble.End
-		if err != nil {
-			kind = marble.Failure
-		}
-		sub.note(marble.Event[T]{Kind: kind, Err: err}, true)
+		sub.note(end, true)
 	}()
-	err = st(ctx, func(v T) bool {
-		sub.note(marble.Event[T]{Value: v}, false)
-		return true
-	})
+	if end.Err = st(sub.ctx, yield); end.Err == nil {
+		end.Kind = marble.End
+	}
 }
 
-func (sub *subscriber[T]) note(e marble.Event[T], over bool) {
+// note records an event. It returns the number of events so far, and whether the stream had returned before this one.
+func (sub *subscriber[T]) note(e marble.Event[T], over bool) (n int, late bool) {
 	sub.mu.Lock()
 	defer sub.mu.Unlock()
-	sub.over = sub.over || over
-	if sub.ignores {
-		return
+	late, sub.over = sub.over, sub.over || over
+	if !sub.ignores {
+		e.At = time.Since(sub.from)
+		sub.events = append(sub.events, e)
 	}
-	e.At = time.Since(sub.from)
-	sub.events = append(sub.events, e)
 	select {
 	case sub.news <- struct{}{}:
 	default:
 	}
+	return len(sub.events), late
 }
 
 // unsubscribe cancels the stream. Later events are not recorded.
@@ -132,15 +143,20 @@ func (sub *subscriber[T]) returned() bool {
 	return sub.over
 }
 
+// armed reports, once, the timers that a stream has left armed after its return; "" if there are none.
+func (sub *subscriber[T]) armed() string {
+	left := sub.session.bubble.Armed(sub.owner)
+	if len(left) == 0 || !sub.returned() {
+		return ""
+	}
+	sub.owner.Silent = true
+	return fmt.Sprintf("the stream has returned and left %s armed:%s", count(len(left), "timer"), virtual.List(left))
+}
+
 // verify reports the timers that a stream has left armed after its return.
 func (sub *subscriber[T]) verify() {
 	sub.session.report.Helper()
-	if !sub.returned() {
-		return
-	}
-	if left := sub.session.bubble.Armed(sub.owner); len(left) > 0 {
-		sub.owner.Silent = true // already reported
-		sub.session.report.Errorf("streamtest: %s: the stream has returned and left %s armed:%s\n    subscribed to at:%v",
-			sub.name, count(len(left), "timer"), virtual.List(left), sub.callers)
+	if left := sub.armed(); left != "" {
+		sub.session.report.Errorf("streamtest: %s: %s\n    subscribed to at:%v", sub.name, left, sub.callers)
 	}
 }

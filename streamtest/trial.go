@@ -4,56 +4,33 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/goroutine"
+	"github.com/retrywhen/retrywhen/internal/marble"
 	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// trial is one run of a stream under inspection, on its own goroutine.
+// trial is one run of a stream under inspection.
 type trial[T any] struct {
+	*subscriber[T]
+
 	in     *inspection[T]
-	name   string
 	stream stream.Stream[T]
 	answer func(n int) bool // the result of yield for the n-th value
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	owner  *virtual.Owner
-	from   time.Time
 
 	goroutine atomic.Int64 // the goroutine that runs the stream
-	done      chan struct{}
-	news      chan struct{} // full when a value has come
-
-	mu       sync.Mutex
-	got      []T
-	at       []time.Duration
-	inYield  bool
-	stopped  bool // yield has returned false
-	returned bool
-	reported map[string]bool
-
-	// For a stream that has returned:
-	err      error
-	ended    time.Duration
-	panicked any
-	exited   bool
-	endless  bool // it was cancelled, because it had not ended within Check's limits
+	stopped   atomic.Bool  // yield has returned false
+	endless   bool         // the stream was cancelled, because it had not ended within Check's limits
 }
 
 // prepare makes a trial that does not run yet.
 func (in *inspection[T]) prepare(name string, st stream.Stream[T], answer func(n int) bool) *trial[T] {
-	tr := &trial[T]{
-		in: in, name: name, stream: st, answer: answer,
-		owner: new(virtual.Owner), done: make(chan struct{}), news: make(chan struct{}, 1), reported: make(map[string]bool),
-	}
+	tr := &trial[T]{subscriber: newSubscriber[T](in.session, name), in: in, stream: st, answer: answer}
 	if in.system {
 		tr.ctx, tr.cancel = context.WithCancelCause(in.session.t.Context())
-	} else {
-		tr.ctx, tr.cancel, tr.owner = in.session.subscriber()
 	}
 	return tr
 }
@@ -61,190 +38,160 @@ func (in *inspection[T]) prepare(name string, st stream.Stream[T], answer func(n
 // start makes a trial and runs it.
 func (in *inspection[T]) start(name string, st stream.Stream[T], answer func(n int) bool) *trial[T] {
 	tr := in.prepare(name, st, answer)
-	tr.run()
+	tr.start()
 	return tr
 }
 
-// run starts the run.
-func (tr *trial[T]) run() {
-	tr.from = time.Now()
+// start runs the stream.
+func (tr *trial[T]) start() {
 	go func() {
-		defer close(tr.done)
-		tr.exited = true
-		defer func() {
-			tr.panicked = recover()
-			tr.exited = tr.exited && tr.panicked == nil
-			tr.mu.Lock()
-			defer tr.mu.Unlock()
-			tr.ended = time.Since(tr.from)
-			tr.returned = true
-		}()
 		tr.goroutine.Store(int64(goroutine.Current().ID))
-		tr.err = tr.stream(tr.ctx, tr.yield)
-		tr.exited = false
+		tr.run(tr.stream, tr.yield)
 	}()
 }
 
 func (tr *trial[T]) yield(v T) bool {
-	n, ok := tr.enter(v)
-	defer tr.leave()
-	answer := ok && tr.answer(n)
-	if !answer {
-		tr.mu.Lock()
-		tr.stopped = true
-		tr.mu.Unlock()
-	}
-	return answer
-}
-
-// enter records a value, and returns its number and whether the stream was allowed to yield it.
-func (tr *trial[T]) enter(v T) (n int, ok bool) {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	ok = true
+	n, late := tr.note(marble.Event[T]{Value: v}, false)
+	wrong := ""
 	switch {
-	case tr.returned:
-		ok = tr.violation("yield was called after the stream had returned")
-	case (len(tr.at) < 10 || len(tr.at)%10 == 0) && int64(goroutine.Current().ID) != tr.goroutine.Load():
+	case late:
+		wrong = "yield was called after the stream had returned"
+	case (n <= 10 || n%10 == 0) && int64(goroutine.Current().ID) != tr.goroutine.Load():
 		// Not checked for each value, because it is slow.
-		ok = tr.violation("yield was called on another goroutine than the one that runs the stream")
-	case tr.stopped:
-		ok = tr.violation("yield was called again after it had returned false")
+		wrong = "yield was called on another goroutine than the one that runs the stream"
+	case tr.stopped.Load():
+		wrong = "yield was called again after it had returned false"
+	case tr.answer(n):
+		return true
 	}
-	if tr.inYield {
-		ok = tr.violation("yield was called while another call of it was going on")
-	}
-	tr.inYield = true
-	tr.got = append(tr.got, v)
-	tr.at = append(tr.at, time.Since(tr.from))
-	select {
-	case tr.news <- struct{}{}:
-	default:
-	}
-	return len(tr.at), ok
-}
-
-func (tr *trial[T]) leave() {
-	tr.mu.Lock()
-	tr.inYield = false
-	tr.mu.Unlock()
-}
-
-// violation reports an error, once for each run, and returns false.
-func (tr *trial[T]) violation(what string) bool {
-	if !tr.reported[what] {
-		tr.reported[what] = true
-		tr.in.fail("%s: %s", tr.name, what)
+	tr.stopped.Store(true)
+	if wrong != "" {
+		tr.fail("%s", wrong)
 	}
 	return false
 }
 
-func (tr *trial[T]) hasReturned() bool {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	return tr.returned
+// fail reports what is wrong with the run.
+func (tr *trial[T]) fail(format string, args ...any) {
+	tr.in.fail("%s: %s", tr.name, fmt.Sprintf(format, args...))
+}
+
+// history returns the values so far, and the end, which is a value if there is none.
+func (tr *trial[T]) history() (values []marble.Event[T], end marble.Event[T]) {
+	for _, e := range tr.seen() {
+		if e.Kind == marble.Value {
+			values = append(values, e)
+		} else {
+			end = e
+		}
+	}
+	return values, end
 }
 
 // values returns the number of values so far.
 func (tr *trial[T]) values() int {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	return len(tr.at)
+	values, _ := tr.history()
+	return len(values)
 }
 
-// wait lets time pass until the stream has returned, at most d.
-func (tr *trial[T]) wait(d time.Duration) {
+// crashed returns what the stream has panicked with, and whether it has called runtime.Goexit.
+func (tr *trial[T]) crashed() (value any, exited bool) {
+	_, end := tr.history()
+	if c, ok := end.Err.(*crash); ok {
+		return c.value, c.stack == nil
+	}
+	return nil, false
+}
+
+// await lets time pass until the stream has returned or enough has come, at most d.
+func (tr *trial[T]) await(d time.Duration, enough func() bool) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
-	select {
-	case <-tr.done:
-	case <-timer.C:
-	}
-	tr.in.session.bubble.Settle()
-}
-
-// until lets time pass until the n-th value has come, or the stream has returned.
-func (tr *trial[T]) until(n int) {
-	timer := time.NewTimer(mostTime)
-	defer timer.Stop()
-	for over := false; !over && tr.values() < n; {
+	for over := false; !over && !tr.returned() && !enough(); {
 		select {
 		case <-tr.news:
-		case <-tr.done:
-			over = true
 		case <-timer.C:
 			over = true
 		}
 	}
-	tr.in.session.bubble.Settle()
+	tr.session.bubble.Settle()
+}
+
+// wait lets time pass until the stream has returned, at most d.
+func (tr *trial[T]) wait(d time.Duration) { tr.await(d, func() bool { return false }) }
+
+// complete waits for the end of the run, within Check's limits.
+func (tr *trial[T]) complete() {
+	tr.wait(mostTime - time.Since(tr.from))
+	if tr.endless = !tr.returned(); tr.endless {
+		tr.cancel(errCause)
+		tr.mustReturn()
+	} else if value, exited := tr.crashed(); value != nil || exited {
+		tr.fail("the stream %s", tr.outcome())
+	}
 }
 
 // mustReturn fails unless the stream has returned when all goroutines are at rest, without any time passing.
 func (tr *trial[T]) mustReturn() {
-	tr.in.report.Helper()
-	tr.in.session.bubble.Settle()
-	if tr.hasReturned() {
-		return
+	tr.session.bubble.Settle()
+	if !tr.returned() {
+		tr.fail("the stream does not return at once\n    %s", tr.session.bubble.Goroutine(int(tr.goroutine.Load())))
 	}
-	tr.in.fail("%s: the stream does not return at once\n    %s", tr.name, tr.in.session.bubble.Goroutine(int(tr.goroutine.Load())))
 }
 
 // mustMatch fails unless the stream has returned an error that matches the cause.
 func (tr *trial[T]) mustMatch(cause error) {
-	tr.in.report.Helper()
-	if tr.hasReturned() && !errors.Is(tr.err, cause) {
-		tr.in.fail("%s: it %s; want an error that matches context.Cause(ctx), which is %q", tr.name, tr.end(), cause)
+	if _, end := tr.history(); tr.returned() && !errors.Is(end.Err, cause) {
+		tr.fail("it %s; want an error that matches context.Cause(ctx), which is %q", tr.outcome(), cause)
 	}
 }
 
 // nothingLeft fails if a stream that has returned has left a goroutine or a timer.
 func (tr *trial[T]) nothingLeft() {
-	tr.in.report.Helper()
-	if !tr.hasReturned() {
+	if !tr.returned() {
 		return
 	}
-	s := tr.in.session
-	left := s.bubble.Left()
-	if len(left) > 0 {
-		tr.in.fail("%s: the stream has returned and left %s running:%s", tr.name, count(len(left), "goroutine"), virtual.List(left))
+	if left := tr.session.bubble.Left(); len(left) > 0 {
+		tr.fail("the stream has returned and left %s running:%s", count(len(left), "goroutine"), virtual.List(left))
 	}
-	if timers := s.bubble.Armed(tr.owner); len(timers) > 0 {
-		tr.owner.Silent = true
-		tr.in.fail("%s: the stream has returned and left %s armed:%s", tr.name, count(len(timers), "timer"), virtual.List(timers))
+	if left := tr.armed(); left != "" {
+		tr.fail("%s", left)
 	}
 }
 
 // waits returns some instants at which the run was waiting: between its values, and before its end.
 func (tr *trial[T]) waits() (all []time.Duration) {
 	last := time.Duration(0)
-	for _, at := range append(tr.at[:len(tr.at):len(tr.at)], tr.ended) {
-		if at-last > 1 && len(all) < 6 {
-			all = append(all, last+(at-last)/2)
+	for _, e := range tr.seen() {
+		if e.At-last > 1 && len(all) < 6 {
+			all = append(all, last+(e.At-last)/2)
 		}
-		last = at
+		last = e.At
 	}
 	return all
 }
 
-// end describes how the run has ended.
-func (tr *trial[T]) end() string {
+// outcome describes how the run has ended.
+func (tr *trial[T]) outcome() string {
+	_, end := tr.history()
+	value, exited := tr.crashed()
 	switch {
 	case tr.endless:
 		return "has not ended"
-	case tr.panicked != nil:
-		return fmt.Sprintf("has panicked with %v", tr.panicked)
-	case tr.exited:
+	case value != nil:
+		return fmt.Sprintf("has panicked with %v", value)
+	case exited:
 		return "has called runtime.Goexit"
-	case tr.err != nil:
-		return fmt.Sprintf("has failed after %v with %q", tr.ended, tr.err)
+	case end.Err != nil:
+		return fmt.Sprintf("has failed after %v with %q", end.At, end.Err)
 	}
-	return fmt.Sprintf("has ended after %v", tr.ended)
+	return fmt.Sprintf("has ended after %v", end.At)
 }
 
-// relative returns the i-th value; a time is counted from the beginning of the run.
-func (tr *trial[T]) relative(i int) any {
-	if t, ok := any(tr.got[i]).(time.Time); ok {
+// relative returns a value of the run; a time is counted from the beginning of the run.
+func (tr *trial[T]) relative(v T) any {
+	if t, ok := any(v).(time.Time); ok {
 		return t.Sub(tr.from)
 	}
-	return tr.got[i]
+	return v
 }

@@ -1,6 +1,7 @@
 package streamtest
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"strings"
@@ -104,9 +105,6 @@ func (w *Watcher[T]) Rest() ([]T, error) {
 		}
 	}
 	w.taken = len(events)
-	if !w.returned() {
-		w.fail("the stream has not returned, but its context has ended")
-	}
 	return rest, err
 }
 
@@ -131,25 +129,27 @@ func (w *Watcher[T]) next(want string) marble.Event[T] {
 	}
 }
 
-// fail ends the test, with all events so far.
+// mostEvents is the number of events that a report shows.
+const mostEvents = 20
+
+// list writes events, one a line, without the first ones if there are many.
+func list[T any](events []marble.Event[T]) string {
+	var b strings.Builder
+	if more := len(events) - mostEvents; more > 0 {
+		fmt.Fprintf(&b, "\n    … (%d more)", more)
+		events = events[more:]
+	}
+	for _, e := range events {
+		fmt.Fprintf(&b, "\n    %v at %v", e, e.At)
+	}
+	return cmp.Or(b.String(), " nothing")
+}
+
+// fail ends the test, with the events so far.
 func (w *Watcher[T]) fail(format string, args ...any) {
 	s := w.session
 	s.report.Helper()
-	var b strings.Builder
-	events := w.seen()
-	for i, e := range events {
-		if i >= 20 && i < len(events)-5 {
-			if i == 20 {
-				b.WriteString("\n    …")
-			}
-			continue
-		}
-		fmt.Fprintf(&b, "\n    %v at %v", e, e.At)
-	}
-	if len(events) == 0 {
-		b.WriteString(" nothing")
-	}
-	s.report.Fatalf("streamtest: Watch, at %v: %s; events so far:%s", time.Since(w.from), fmt.Sprintf(format, args...), b.String())
+	s.report.Fatalf("streamtest: Watch, at %v: %s; events so far:%s", time.Since(w.from), fmt.Sprintf(format, args...), list(w.seen()))
 }
 
 // verify fails a watch with unchecked events.
@@ -157,13 +157,7 @@ func (w *Watcher[T]) verify() {
 	s := w.session
 	s.report.Helper()
 	w.subscriber.verify()
-	left := w.seen()[w.taken:]
-	if len(left) == 0 {
-		return
+	if left := w.seen()[w.taken:]; len(left) > 0 {
+		s.report.Errorf("streamtest: Watch: %s that the test has not checked:%s\n    subscribed to at:%v", count(len(left), "event"), list(left), w.callers)
 	}
-	var b strings.Builder
-	for _, e := range left {
-		fmt.Fprintf(&b, "\n    %v at %v", e, e.At)
-	}
-	s.report.Errorf("streamtest: Watch: %s that the test has not checked:%s\n    subscribed to at:%v", count(len(left), "event"), b.String(), w.callers)
 }

@@ -47,13 +47,13 @@ func (p *pipedInput) attach() (in *os.File, release func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	over := false
+	released := false
 	var fed int64
 	var feeding sync.WaitGroup
-	feeding.Go(func() { fed = p.feed(out, &over) })
+	feeding.Go(func() { fed = p.feed(out, &released) })
 	return in, func() {
 		p.mu.Lock()
-		over, p.wanted = true, false
+		released, p.wanted = true, false
 		p.mu.Unlock()
 		p.changed.Broadcast()
 		_ = out.Close() // this ends a write
@@ -64,11 +64,11 @@ func (p *pipedInput) attach() (in *os.File, release func(), err error) {
 	}, nil
 }
 
-// feed writes the input to out until the source ends or over is set. It returns the number of bytes.
-func (p *pipedInput) feed(out *os.File, over *bool) (at int64) {
+// feed writes the input to out until the source ends or released is set. It returns the number of bytes.
+func (p *pipedInput) feed(out *os.File, released *bool) (at int64) {
 	defer func() { _ = out.Close() }()
 	for {
-		chunk := p.after(at, over)
+		chunk := p.after(at, released)
 		if len(chunk) == 0 {
 			return at
 		}
@@ -99,14 +99,14 @@ func (p *pipedInput) unread() int64 {
 	return p.dropped + int64(len(p.kept)) - p.used
 }
 
-// after returns what follows the given position, and waits for it until the source ends or over is set.
-func (p *pipedInput) after(at int64, over *bool) []byte {
+// after returns what follows the given position, and waits for it until the source ends or released is set.
+func (p *pipedInput) after(at int64, released *bool) []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.lost {
 		p.kept, p.dropped = p.kept[at-p.dropped:], at
 	}
-	for !*over && at == p.dropped+int64(len(p.kept)) && !p.ended {
+	for !*released && at == p.dropped+int64(len(p.kept)) && !p.ended {
 		p.wanted = true
 		if !p.reading {
 			p.reading = true

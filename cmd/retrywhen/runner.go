@@ -83,8 +83,8 @@ func (r *runner) run(ctx context.Context) error {
 	var passing sync.WaitGroup
 	defer passing.Wait()
 	defer cancel()
-	over := make(chan struct{})
-	defer close(over)
+	finished := make(chan struct{})
+	defer close(finished)
 	passing.Go(func() {
 		for {
 			select {
@@ -99,7 +99,7 @@ func (r *runner) run(ctx context.Context) error {
 				case isStop(s):
 					stopSelf()
 				}
-			case <-over:
+			case <-finished:
 				return
 			}
 		}

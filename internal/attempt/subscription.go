@@ -90,16 +90,18 @@ func (s *Subscription) Lock() { s.lock.acquire() }
 func (s *Subscription) Unlock() { s.lock.release() }
 
 // Failed reports a failure. ran says that the handler has run its failures.
-func (s *Subscription) Failed(f Failure, ran bool) {
+func (s *Subscription) Failed(f *Failure, ran bool) {
 	s.Lock()
 	defer s.Unlock()
-	s.down.Store(true)
+	if !s.Down() { // a store costs more
+		s.down.Store(true)
+	}
 	if s.observations == nil && f.N > 1 && (len(s.earlier) < keptAfter || !ran && len(s.earlier) < keptBefore) {
 		s.earlier = append(s.earlier, s.last)
 	}
-	s.last = f
+	s.last = *f
 	for _, o := range s.observations {
-		o.Failed(f)
+		o.Failed(*f)
 	}
 }
 

@@ -28,26 +28,18 @@ func Current() Goroutine {
 	var buf [256]byte
 	text := string(buf[:runtime.Stack(buf[:], false)])
 	header, _, _ := strings.Cut(text, "\n")
-	g, _ := parseHeader(header)
-	return g
+	return parseHeader(header)
 }
 
 // Count returns the number of goroutines in the caller's bubble, including those of the testing package. Unlike
 // runtime.NumGoroutine it counts neither goroutines of other tests nor ended ones that the runtime has not removed yet.
-// Outside of a bubble it panics.
-func Count() int {
-	bubble := Current().Bubble
-	if bubble == 0 {
-		panic("goroutine: Count: called outside of a bubble")
-	}
-	return len(InBubble(bubble))
-}
+func Count() int { return len(InBubble(Current().Bubble)) }
 
 // InBubble returns the goroutines of a bubble.
 func InBubble(bubble int) (all []Goroutine) {
 	for entry := range strings.SplitSeq(listing(), "\n\n") {
 		header, calls, _ := strings.Cut(strings.TrimSpace(entry), "\n")
-		if g, ok := parseHeader(header); ok && g.Bubble == bubble {
+		if g := parseHeader(header); g.Bubble == bubble {
 			g.parseCalls(calls)
 			all = append(all, g)
 		}
@@ -71,16 +63,11 @@ func listing() string {
 }
 
 // parseHeader reads a line such as "goroutine 12 [chan receive (durable), 2 minutes, synctest bubble 3]:".
-func parseHeader(line string) (g Goroutine, ok bool) {
-	id, rest, ok := strings.Cut(strings.TrimPrefix(line, "goroutine "), " ")
-	if g.ID, _ = strconv.Atoi(id); !ok || g.ID == 0 {
-		return g, false
-	}
-	_, rest, ok = strings.Cut(rest, "[")
-	rest, _, ok2 := strings.Cut(rest, "]")
-	if !ok || !ok2 {
-		return g, false
-	}
+func parseHeader(line string) (g Goroutine) {
+	id, rest, _ := strings.Cut(strings.TrimPrefix(line, "goroutine "), " ")
+	g.ID, _ = strconv.Atoi(id)
+	_, rest, _ = strings.Cut(rest, "[")
+	rest, _, _ = strings.Cut(rest, "]")
 	for i, word := range strings.Split(rest, ", ") {
 		if n, ok := strings.CutPrefix(word, "synctest bubble "); ok {
 			g.Bubble, _ = strconv.Atoi(n)
@@ -88,7 +75,7 @@ func parseHeader(line string) (g Goroutine, ok bool) {
 			g.State, g.Durable = strings.CutSuffix(word, " (durable)")
 		}
 	}
-	return g, true
+	return g
 }
 
 // parseCalls reads the lines under a header, two for each call.
@@ -111,38 +98,22 @@ func (g *Goroutine) parseCalls(text string) {
 	}
 }
 
-// Labelled returns the goroutines with a label of runtime/pprof, which those have inherited that they started. They
-// have no ID and no state.
-func Labelled(key, value string) (all []Goroutine) {
+// Labelled returns the outermost functions of the goroutines with a label of runtime/pprof, which those have inherited
+// that they started: one for each goroutine.
+func Labelled(key, value string) (functions []string) {
 	var text strings.Builder
-	if err := pprof.Lookup("goroutine").WriteTo(&text, 1); err != nil {
-		return nil
-	}
+	_ = pprof.Lookup("goroutine").WriteTo(&text, 1) // a Builder returns no error
 	label := strconv.Quote(key) + ":" + strconv.Quote(value)
-	for entry := range strings.SplitSeq(text.String(), "\n\n") {
-		lines := strings.Split(strings.TrimSpace(entry), "\n")
-		if strings.HasPrefix(lines[0], "goroutine profile:") {
-			lines = lines[1:]
-		}
-		if len(lines) < 2 || !strings.HasPrefix(lines[1], "# labels:") || !strings.Contains(lines[1], label) {
+	_, entries, _ := strings.Cut(text.String(), "\n") // behind "goroutine profile: total 12"
+	for entry := range strings.SplitSeq(entries, "\n\n") {
+		lines := strings.Split(strings.TrimSpace(entry), "\n") // "2 @ 0x1 0x2", "# labels: {...}", and "#\t0x1\tf+0x3\tplace"
+		if len(lines) < 3 || !strings.Contains(lines[1], label) {
 			continue
 		}
-		var g Goroutine
-		for _, line := range lines[2:] {
-			if fields := strings.Fields(strings.TrimPrefix(line, "#")); len(fields) == 3 {
-				function, _, _ := strings.Cut(fields[1], "+0x")
-				g.Calls = append(g.Calls, Call{function, fields[2]})
-			}
-		}
-		n, _, _ := strings.Cut(lines[0], " ")
-		for range max(1, number(n)) {
-			all = append(all, g)
-		}
+		number, _, _ := strings.Cut(lines[0], " ")
+		n, _ := strconv.Atoi(number)
+		function, _, _ := strings.Cut(strings.Split(lines[len(lines)-1], "\t")[2], "+0x")
+		functions = append(functions, slices.Repeat([]string{function}, n)...)
 	}
-	return all
-}
-
-func number(s string) int {
-	n, _ := strconv.Atoi(s)
-	return n
+	return functions
 }

@@ -1,7 +1,12 @@
 package goroutine_test
 
 import (
+	"context"
+	"runtime/pprof"
+	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/internal/goroutine"
@@ -9,11 +14,33 @@ import (
 
 func TestMain(m *testing.M) { check.Main(m) }
 
-func TestCount_OutsideOfABubble(t *testing.T) {
-	defer func() {
-		if recover() == nil {
-			t.Error("no panic")
+// A bubble's goroutines are listed with what they do, and those that inherit a label with what they began with.
+func TestGoroutines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		before := goroutine.Count()
+		over := make(chan struct{})
+		wait := func() { <-over }
+		pprof.Do(t.Context(), pprof.Labels("key", "value"), func(context.Context) {
+			go wait()
+			go wait()
+		})
+		synctest.Wait()
+		if n := goroutine.Count(); n != before+2 {
+			t.Errorf("got %d goroutines, want 2 more than %d", n, before)
 		}
-	}()
-	goroutine.Count()
+		const name = "goroutine_test.TestGoroutines.func1.1"
+		isWait := func(g goroutine.Goroutine) bool {
+			return g.State == "chan receive" && g.Durable && len(g.Calls) == 1 && strings.HasSuffix(g.Calls[0].Function, name) &&
+				strings.Contains(g.Calls[0].Place, "/goroutine_test.go:") && strings.HasSuffix(g.StartedBy.Function, "TestGoroutines.func1.2")
+		}
+		all := slices.DeleteFunc(goroutine.InBubble(goroutine.Current().Bubble), func(g goroutine.Goroutine) bool { return !isWait(g) })
+		if len(all) != 2 {
+			t.Errorf("got %+v", goroutine.InBubble(goroutine.Current().Bubble))
+		}
+		labelled := goroutine.Labelled("key", "value")
+		if len(labelled) != 2 || !strings.HasSuffix(labelled[0], name) || labelled[1] != labelled[0] || len(goroutine.Labelled("key", "other")) > 0 {
+			t.Errorf("labelled are %q", labelled)
+		}
+		close(over)
+	})
 }

@@ -64,26 +64,6 @@ func TestBuffer(t *testing.T) {
 			})
 		})
 	}
-	bubble(t, "a consumer that is faster than the source", func(t *testing.T) {
-		for _, n := range []int{1, 2, 10} {
-			start, got := time.Now(), 0
-			src := func(_ context.Context, yield func(int) bool) error {
-				for v := range 5 {
-					time.Sleep(time.Second)
-					yield(v + 1)
-				}
-				return nil
-			}
-			err := buffered(t.Context(), n, src, func(v int) {
-				if got++; v != got || time.Since(start) != time.Duration(v)*time.Second {
-					t.Errorf("got %d after %v", v, time.Since(start))
-				}
-			})
-			if err != nil || got != 5 {
-				t.Errorf("%d values, %v", got, err)
-			}
-		}
-	})
 	bubble(t, "the end comes after the values", func(t *testing.T) {
 		for made := range 8 {
 			var got []int
@@ -97,21 +77,6 @@ func TestBuffer(t *testing.T) {
 			}
 		}
 	})
-	bubble(t, "and so does a panic of the source", func(t *testing.T) {
-		got := 0
-		v := recovered(func() {
-			_ = buffered(t.Context(), 3, func(ctx context.Context, yield func(int) bool) error {
-				_ = upTo(2, nil)(ctx, yield)
-				panic("mine")
-			}, func(int) {
-				synctest.Wait()
-				got++
-			})
-		})
-		if p, ok := v.(*handoff.Panic); !ok || p.Value != "mine" || got != 2 {
-			t.Errorf("%d values, panicked with %v", got, v)
-		}
-	})
 }
 
 func drain(src source) (all []int, err error) {
@@ -121,14 +86,6 @@ func drain(src source) (all []int, err error) {
 
 // The end of the context ends the consumer's wait for a value and the source's wait for room. Held values are dropped.
 func TestBuffer_TheContextEnds(t *testing.T) {
-	bubble(t, "while it is empty", func(t *testing.T) {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		time.AfterFunc(time.Second, func() { cancel(errCause) })
-		var done bool
-		if err := buffered(ctx, 2, waiting(&done), nil); !endedBy(err) || !done {
-			t.Errorf("%v; the source has returned: %v", err, done)
-		}
-	})
 	bubble(t, "while it is full", func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(errCause) })

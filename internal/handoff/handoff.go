@@ -140,29 +140,29 @@ func (s *Scope) Cancel() error {
 // cancelAllBut cancels all running tasks but one, waits for them, and returns them. If one panicked, it panics.
 func (s *Scope) cancelAllBut(one *Task) []*Task {
 	others := slices.DeleteFunc(slices.Clone(s.running), func(t *Task) bool { return t == one })
-	for _, t := range others {
-		s.remove(t)
-		t.stop()
-	}
-	for _, t := range others {
-		<-t.done
-	}
+	s.stop(others)
 	for _, t := range others {
 		t.outcome.Raise()
 	}
 	return others
 }
 
-// close cancels all running tasks, waits for them, and returns them.
-func (s *Scope) close() []*Task {
-	tasks, closed := s.running, s.closed
-	s.running, s.closed = nil, nil
+// stop cancels running tasks and waits for them. The scope does not own them any more.
+func (s *Scope) stop(tasks []*Task) {
 	for _, t := range tasks {
+		s.remove(t)
 		t.stop()
 	}
 	for _, t := range tasks {
 		<-t.done
 	}
+}
+
+// close cancels all running tasks, waits for them, and returns them.
+func (s *Scope) close() []*Task {
+	tasks, closed := s.running, s.closed
+	s.running, s.closed = nil, nil
+	s.stop(tasks)
 	for _, f := range closed {
 		f()
 	}

@@ -86,20 +86,6 @@ var (
 )
 
 func TestReceiver(t *testing.T) {
-	bubble(t, "hands over all values and ends without an error", func(t *testing.T) {
-		var got []int
-		three := func(_ context.Context, yield func(int) bool) error {
-			for i := range 3 {
-				yield(i)
-			}
-			return nil
-		}
-		err := merge(t.Context(), []source{three, three}, func(v int) bool { got = append(got, v); return true })
-		slices.Sort(got)
-		if want := []int{0, 0, 1, 1, 2, 2}; err != nil || !slices.Equal(got, want) {
-			t.Errorf("got %v, %v, want %v, nil", got, err, want)
-		}
-	})
 	bubble(t, "a source stays in its yield until the next value is requested", func(t *testing.T) {
 		var made int
 		var seen []int
@@ -115,49 +101,6 @@ func TestReceiver(t *testing.T) {
 		})
 		if want := []int{1, 2, 3}; err != nil || !slices.Equal(seen, want) {
 			t.Errorf("while each value was in hand %v were made, want %v; error %v", seen, want, err)
-		}
-	})
-	bubble(t, "an error ends it and cancels the others", func(t *testing.T) {
-		var done bool
-		failing := func(context.Context, func(int) bool) error { return errBoom }
-		err := merge(t.Context(), []source{waiting(&done), failing}, func(int) bool { return true })
-		if err != errBoom || !done {
-			t.Errorf("got %v, want boom; the other has returned: %v", err, done)
-		}
-	})
-	bubble(t, "the end of the context ends it, with the cause", func(t *testing.T) {
-		var done bool
-		ctx, cancel := context.WithCancelCause(t.Context())
-		time.AfterFunc(time.Second, func() { cancel(errCause) })
-		err := merge(ctx, []source{waiting(&done)}, func(int) bool { return true })
-		if !errors.Is(err, errCause) || !errors.Is(err, context.Canceled) || !done {
-			t.Errorf("got %v, want the cause; the source has returned: %v", err, done)
-		}
-	})
-	bubble(t, "the end of the context ends it after any number of values, while it waits or the consumer works", func(t *testing.T) {
-		for n := range 40 {
-			for _, busy := range []bool{false, true} {
-				ctx, cancel := context.WithCancelCause(t.Context())
-				src := func(ctx context.Context, yield func(int) bool) error {
-					for i := range n {
-						yield(i)
-					}
-					<-ctx.Done()
-					return nil
-				}
-				time.AfterFunc(time.Second, func() { cancel(errCause) })
-				got := 0
-				err := merge(ctx, []source{src}, func(int) bool {
-					if got++; busy && got == n {
-						time.Sleep(time.Minute)
-					}
-					return true
-				})
-				if got != n || !errors.Is(err, errCause) || !errors.Is(err, context.Canceled) {
-					t.Errorf("%d of %d values, %v", got, n, err)
-				}
-				synctest.Wait()
-			}
 		}
 	})
 	bubble(t, "a source in its yield sees the end of its context although nothing receives", func(t *testing.T) {
@@ -204,19 +147,6 @@ func TestReceiver(t *testing.T) {
 			if !errors.Is(err, errCause) || !errors.Is(err, context.Canceled) || len(got) != 3 {
 				t.Errorf("got %v, %v", got, err)
 			}
-		}
-	})
-	bubble(t, "yield returns false for good once it has", func(t *testing.T) {
-		var answers []bool
-		src := func(_ context.Context, yield func(int) bool) error {
-			for i := range 3 {
-				answers = append(answers, yield(i))
-			}
-			return errBoom
-		}
-		err := merge(t.Context(), []source{src}, func(int) bool { return false })
-		if want := []bool{false, false, false}; err != nil || !slices.Equal(answers, want) {
-			t.Errorf("answers %v, want %v; error %v", answers, want, err)
 		}
 	})
 	bubble(t, "the context of a source ends with it", func(t *testing.T) {
@@ -340,37 +270,6 @@ func TestCancelOthers(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	bubble(t, "of one that has ended itself", func(t *testing.T) {
-		var done bool
-		_ = inScope(t.Context(), func(scope *handoff.Scope) error {
-			in := handoff.NewReceiver[int](scope)
-			in.Start(func(context.Context, func(int) bool) error { return errBoom })
-			event := receive(in)
-			if over, err := event.Ended(); !over || err != errBoom {
-				t.Errorf("Ended: %v, %v", over, err)
-			}
-			in.Start(waiting(&done))
-			if event.From.CancelOthers(); !done {
-				t.Error("the other timer is not stopped")
-			}
-			return nil
-		})
-	})
-	bubble(t, "raises a panic of one that is stopped, when all have returned", func(t *testing.T) {
-		var done bool
-		v := recovered(func() {
-			_ = inScope(t.Context(), func(scope *handoff.Scope) error {
-				in := handoff.NewReceiver[int](scope)
-				in.Start(func(ctx context.Context, _ func(int) bool) error { <-ctx.Done(); panic("late") })
-				in.Start(waiting(&done))
-				in.Start(count).CancelOthers()
-				return nil
-			})
-		})
-		if p, ok := v.(*handoff.Panic); !ok || p.Value != "late" || !done {
-			t.Errorf("panicked with %v, want late; the other has returned: %v", v, done)
-		}
-	})
 }
 
 func TestPanics(t *testing.T) {
@@ -399,29 +298,6 @@ func TestPanics(t *testing.T) {
 			t.Errorf("panicked with %v", p)
 		}
 	})
-	bubble(t, "of a source that is being stopped are raised by the run", func(t *testing.T) {
-		late := func(ctx context.Context, _ func(int) bool) error {
-			<-ctx.Done()
-			panic("late")
-		}
-		v := recovered(func() { _ = merge(t.Context(), []source{late, count}, func(int) bool { return false }) })
-		if p, ok := v.(*handoff.Panic); !ok || p.Value != "late" {
-			t.Errorf("panicked with %v, want late", v)
-		}
-	})
-	bubble(t, "of the consumer pass through, whatever its sources do", func(t *testing.T) {
-		var done bool
-		late := func(ctx context.Context, _ func(int) bool) error {
-			<-ctx.Done()
-			panic("late")
-		}
-		v := recovered(func() {
-			_ = merge(t.Context(), []source{waiting(&done), late, count}, func(int) bool { panic("mine") })
-		})
-		if v != "mine" || !done {
-			t.Errorf("panicked with %v, want mine; the source has returned: %v", v, done)
-		}
-	})
 }
 
 func explode(context.Context, func(int) bool) error { panic(errBoom) }
@@ -448,14 +324,6 @@ func TestGoexit(t *testing.T) {
 			t.Errorf("no Goexit; the other source has returned: %v", done)
 		}
 	})
-	bubble(t, "of the consumer stops the sources", func(t *testing.T) {
-		var done bool
-		if !exits(func() {
-			_ = merge(t.Context(), []source{waiting(&done), count}, func(int) bool { runtime.Goexit(); return true })
-		}) || !done {
-			t.Errorf("no Goexit; the source has returned: %v", done)
-		}
-	})
 }
 
 func TestStream_UnderAnEndedContext(t *testing.T) {
@@ -465,62 +333,4 @@ func TestStream_UnderAnEndedContext(t *testing.T) {
 	if !errors.Is(err, errCause) || !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-}
-
-func TestScope_OnClosed(t *testing.T) {
-	bubble(t, "is called once, when the sources have returned, also after a panic", func(t *testing.T) {
-		calls := 0
-		run := func(end func()) {
-			_ = inScope(t.Context(), func(scope *handoff.Scope) error {
-				var done bool
-				handoff.NewReceiver[int](scope).Start(waiting(&done))
-				scope.OnClosed(func() {
-					if calls++; !done {
-						t.Error("the source has not returned")
-					}
-				})
-				end()
-				return nil
-			})
-		}
-		run(func() {})
-		if v := recovered(func() { run(func() { panic("mine") }) }); v != "mine" || calls != 2 {
-			t.Errorf("panicked with %v, %d calls", v, calls)
-		}
-	})
-}
-
-// A cancelled source that continues passes no values, although the operator receives from another source.
-func TestCancelOthers_OfASourceThatGoesOn(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
-		_ = inScope(t.Context(), func(scope *handoff.Scope) error {
-			in := handoff.NewReceiver[int](scope)
-			in.Start(func(_ context.Context, yield func(int) bool) error {
-				for range 100 {
-					if yield(-1) {
-						t.Error("yield returned true")
-					}
-					time.Sleep(ms)
-				}
-				return nil
-			})
-			receive(in)
-			other := in.Start(func(_ context.Context, yield func(int) bool) error {
-				for i := range 100 {
-					time.Sleep(ms)
-					yield(i)
-				}
-				return nil
-			})
-			other.CancelOthers()
-			for i := range 100 {
-				event := receive(in)
-				if event.From != other || event.Value != i {
-					t.Fatalf("got %d, want %d of the other", event.Value, i)
-				}
-				event.From.Request()
-			}
-			return nil
-		})
-	})
 }

@@ -36,12 +36,6 @@ func (t *Task) run(f func(ctx context.Context) error) {
 	t.outcome.Of(func() { t.err = f(t.ctx) })
 }
 
-// Context returns the context under which the function runs.
-func (t *Task) Context() context.Context { return t.ctx }
-
-// Cancel cancels the function's context.
-func (t *Task) Cancel() { t.cancel() }
-
 // Done returns the channel that is closed when the function has returned.
 func (t *Task) Done() <-chan struct{} { return t.done }
 

@@ -2,12 +2,13 @@
 // undisturbed one, and collects what is wrong. It knows nothing of networks and of real or virtual time.
 package judge
 
+import "slices"
+
 // Fault is one thing that a run of a client has shown to be wrong.
 type Fault struct {
 	Kind string // one of package prove's
 	What string
 	Mend string // what usually mends it
-	All  string // instead of Mend, if nearly every scenario of the group shows the fault
 }
 
 // Found is a fault, with the first of the scenarios of a group that show it.
@@ -29,34 +30,17 @@ type Group struct {
 func (g *Group) Add(where string, timeline []string, faults ...Fault) {
 	g.Scenarios++
 	for _, f := range faults {
-		found := g.find(f.Kind)
-		if found == nil {
-			found = &Found{Fault: f, Where: where, Timeline: timeline}
-			g.Found = append(g.Found, found)
+		i := slices.IndexFunc(g.Found, func(found *Found) bool { return found.Kind == f.Kind })
+		if i < 0 {
+			i = len(g.Found)
+			g.Found = append(g.Found, &Found{Fault: f, Where: where, Timeline: timeline})
 		}
-		found.Mend, found.All = f.Mend, f.All // a later scenario has seen more
-		found.Shown++
+		g.Found[i].Mend = f.Mend // a later scenario has seen more
+		g.Found[i].Shown++
 	}
 	for _, f := range g.Found {
 		f.Scenarios = g.Scenarios
 	}
-}
-
-func (g *Group) find(kind string) *Found {
-	for _, f := range g.Found {
-		if f.Kind == kind {
-			return f
-		}
-	}
-	return nil
-}
-
-// Advice returns what usually mends the fault.
-func (f *Found) Advice() string {
-	if f.All != "" && f.Shown >= f.Scenarios-2 { // but for the first and the last event
-		return f.All
-	}
-	return f.Mend
 }
 
 // Allowed is what a user has allowed a client.
@@ -86,7 +70,7 @@ func (a Allowed) Values(t *Tally) (all []Fault) {
 	}
 	swapped := wrong.Swapped
 	if a.Latest {
-		swapped = append(swapped, wrong.Older...)
+		swapped = slices.Concat(swapped, wrong.Older)
 	}
 	if len(swapped) > 0 && !a.AnyOrder {
 		all = append(all, Fault{Kind: "order", What: "it delivered " + AtMost3(swapped) + " after later values",

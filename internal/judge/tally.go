@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -15,7 +16,7 @@ type Reference []any
 // nearest returns the place nearest to from whose value is equal to v and that is good, or -1. Values come nearly in
 // order, so that a comparison is linear.
 func (r Reference) nearest(v any, from int, good func(place int) bool) int {
-	fits := func(i int) bool { return i >= 0 && i < len(r) && good(i) && equal(r[i], v) }
+	fits := func(i int) bool { return i >= 0 && i < len(r) && good(i) && reflect.DeepEqual(r[i], v) }
 	for d := range len(r) + 1 {
 		switch {
 		case fits(from + d):
@@ -25,14 +26,6 @@ func (r Reference) nearest(v any, from int, good func(place int) bool) int {
 		}
 	}
 	return -1
-}
-
-func equal(a, b any) bool {
-	if text, ok := a.(string); ok {
-		other, ok := b.(string)
-		return ok && text == other
-	}
-	return reflect.DeepEqual(a, b)
 }
 
 // Tally records what a run delivers, as a multiset, by its places in the reference. It is safe for concurrent use.
@@ -164,33 +157,28 @@ type Wrong struct {
 func (t *Tally) Wrong() Wrong {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return Wrong{slices.Clone(t.wrong.Repeated), slices.Clone(t.wrong.Foreign), slices.Clone(t.wrong.Swapped), slices.Clone(t.wrong.Older)}
+	return t.wrong
 }
 
 // AtMost3 writes three values at most. Strings are quoted, so that they differ from numbers.
 func AtMost3(values []any) string {
 	var words []string
-	for _, v := range values[:min(len(values), 3)] {
+	for _, v := range values {
 		if text, ok := v.(string); ok {
-			words = append(words, fmt.Sprintf("%q", text))
-		} else {
-			words = append(words, fmt.Sprintf("%+v", v))
+			v = strconv.Quote(text)
 		}
+		words = append(words, fmt.Sprintf("%+v", v))
 	}
-	return and(words, len(values)-len(words))
+	return List(words)
 }
 
 // List writes three words at most.
 func List(words []string) string {
-	few := words[:min(len(words), 3)]
-	return and(few, len(words)-len(few))
-}
-
-func and(words []string, more int) string {
-	if more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(words, ", "), more)
+	text := strings.Join(words[:min(len(words), 3)], ", ")
+	if len(words) > 3 {
+		text += fmt.Sprintf(" and %d more", len(words)-3)
 	}
-	return strings.Join(words, ", ")
+	return text
 }
 
 // Count writes a number of things.

@@ -2,6 +2,7 @@ package marble
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -13,23 +14,13 @@ func Compare[T any](want Diagram[T], got []Event[T], differ int) string {
 	for _, e := range want.Events {
 		legend.used[e.letter] = true
 	}
-	above, below := row{until: want.Spans}, row{until: want.Spans}
-	for _, e := range want.Events {
-		above.glyphs = append(above.glyphs, glyph{e.At, legend.symbol(e, e.letter)})
-	}
-	for i, e := range got {
-		letter := ""
+	above := legend.row(want.Events, want.Spans, func(i int) string { return want.Events[i].letter })
+	below := legend.row(got, want.Spans, func(i int) string {
 		if i < differ {
-			letter = want.Events[i].letter
+			return want.Events[i].letter
 		}
-		below.glyphs = append(below.glyphs, glyph{e.At, legend.symbol(e, letter)})
-	}
-	if want.Over() {
-		above.until = 0
-	}
-	if over(got) {
-		below.until = 0
-	}
+		return ""
+	})
 	at := Longest
 	var first [2]string
 	for k, events := range [][]Event[T]{want.Events, got} {
@@ -80,15 +71,10 @@ func CompareSubscriptions(want, got []Subscription) string {
 // become capitals.
 func Draw[T any](events []Event[T], d time.Duration) (diagram string, values map[string]T) {
 	legend := legend[T]{used: make(map[string]bool)}
-	r := row{until: d}
-	if over(events) {
-		r.until = 0
+	if n := slices.IndexFunc(events, func(e Event[T]) bool { return e.At >= d }); n >= 0 && !over(events) {
+		events = events[:n]
 	}
-	for _, e := range events {
-		if e.At < d || over(events) {
-			r.glyphs = append(r.glyphs, glyph{e.At, legend.symbol(e, "")})
-		}
-	}
+	r := legend.row(events, d, func(int) string { return "" })
 	values = make(map[string]T)
 	for _, m := range legend.found {
 		values[m.letter] = m.value

@@ -16,57 +16,66 @@ type cursor struct {
 	group  time.Duration // the instant of the group
 	opened int           // the column of its "(", 0 outside a group
 	filled bool          // the group is not empty
+
+	// The current character, as next has found it:
+	r       rune
+	column  int
+	instant time.Duration
+	err     error // why there is no other one
 }
+
+func newCursor(text string) *cursor { return &cursor{text: []rune(text)} }
 
 var progression = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)(ms|s|m)(\s|$)`)
 
-// next returns the next character that is an event, with its instant; ok is false at the end. It handles frames,
-// spaces, groups and times.
-func (c *cursor) next() (r rune, at time.Duration, column int, ok bool, err error) {
-	for err == nil && c.i < len(c.text) {
-		r, at, column = c.text[c.i], c.at, c.i+1
+// next goes to the next character that is an event, and reports whether there is one. It handles frames, spaces, groups
+// and times.
+func (c *cursor) next() bool {
+	for c.err == nil && c.i < len(c.text) {
+		c.r, c.instant, c.column = c.text[c.i], c.at, c.i+1
 		switch d, n := c.progress(); {
 		case n > 0 && c.opened > 0:
-			err = c.errorf(column, "a time inside ( )")
+			c.err = c.errorf("a time inside ( )")
 		case n > 0:
 			c.i += n
 			if c.at += d; c.at > Longest {
-				err = c.errorf(column, "the diagram lasts longer than %v", Longest)
+				c.err = c.errorf("the diagram lasts longer than %v", Longest)
 			}
-		case unicode.IsSpace(r):
+		case unicode.IsSpace(c.r):
 			c.i++
-		case r == '-' || r == '(' || r == ')':
+		case c.r == '-' || c.r == '(' || c.r == ')':
 			c.i++
-			err = c.frame(r, column)
+			c.err = c.frame()
 		default:
 			c.i++
 			c.at += Frame
 			if c.opened > 0 {
-				at, c.filled = c.group, true
+				c.instant, c.filled = c.group, true
 			}
-			return r, at, column, true, nil
+			return true
 		}
 	}
-	if err == nil && c.opened > 0 {
-		err = c.errorf(c.opened, "'(' without a ')'")
+	if c.err == nil && c.opened > 0 {
+		c.column = c.opened
+		c.err = c.errorf("'(' without a ')'")
 	}
-	return 0, 0, 0, false, err
+	return false
 }
 
 // frame passes a frame without an event: "-" or a bracket.
-func (c *cursor) frame(r rune, column int) error {
+func (c *cursor) frame() error {
 	switch {
-	case r == '-' && c.opened > 0:
-		return c.errorf(column, "'-' inside ( ), which is one instant")
-	case r == '(' && c.opened > 0:
-		return c.errorf(column, "a second '(', while that of position %d is open", c.opened)
-	case r == '(':
-		c.group, c.opened, c.filled = c.at, column, false
-	case r == ')' && c.opened == 0:
-		return c.errorf(column, "')' without a '('")
-	case r == ')' && !c.filled:
-		return c.errorf(column, "nothing inside ( )")
-	case r == ')':
+	case c.r == '-' && c.opened > 0:
+		return c.errorf("'-' inside ( ), which is one instant")
+	case c.r == '(' && c.opened > 0:
+		return c.errorf("a second '(', while that of position %d is open", c.opened)
+	case c.r == '(':
+		c.group, c.opened, c.filled = c.at, c.column, false
+	case c.r == ')' && c.opened == 0:
+		return c.errorf("')' without a '('")
+	case c.r == ')' && !c.filled:
+		return c.errorf("nothing inside ( )")
+	case c.r == ')':
 		c.opened = 0
 	}
 	c.at += Frame
@@ -88,7 +97,8 @@ func (c *cursor) progress() (d time.Duration, n int) {
 	return time.Duration(min(x*float64(unit)+0.5, 2*float64(Longest))), len(m[1]) + len(m[2])
 }
 
-// errorf returns an error that points at a column.
-func (c *cursor) errorf(column int, format string, args ...any) error {
-	return fmt.Errorf("%q, position %d: %s\n    %s\n    %*s", string(c.text), column, fmt.Sprintf(format, args...), string(c.text), column, "^")
+// errorf returns an error that points at the current character.
+func (c *cursor) errorf(format string, args ...any) error {
+	text := string(c.text)
+	return fmt.Errorf("%q, position %d: %s\n    %s\n    %*s", text, c.column, fmt.Sprintf(format, args...), text, c.column, "^")
 }

@@ -1,10 +1,53 @@
+// Package marble reads and draws marble diagrams, in the syntax of RxJS' TestScheduler. The comment of package
+// streamtest describes the syntax.
 package marble
 
 import (
+	"fmt"
 	"strings"
 	"time"
 	"unicode"
 )
+
+// Kind is the kind of an event.
+type Kind uint8
+
+const (
+	Value   Kind = iota
+	End          // |
+	Failure      // #
+)
+
+// Event is a value, the end or the error of a stream.
+type Event[T any] struct {
+	At    time.Duration
+	Kind  Kind
+	Value T
+	Err   error // for a Failure
+
+	letter string // for a Value, in a diagram that was read
+}
+
+// String describes the event, without its time.
+func (e Event[T]) String() string {
+	switch {
+	case e.Kind == End:
+		return "the end"
+	case e.Kind == Failure && e.Err == nil:
+		return "an error"
+	case e.Kind == Failure:
+		return fmt.Sprintf("the error %q", e.Err)
+	}
+	return "the value " + Show(e.Value)
+}
+
+// Show returns a value's text, in which strings differ from numbers.
+func Show(v any) string {
+	if s, ok := v.(string); ok {
+		return fmt.Sprintf("%q", s)
+	}
+	return fmt.Sprintf("%+v", v)
+}
 
 // Frame is the time of one character of a diagram.
 const Frame = time.Millisecond
@@ -37,43 +80,37 @@ func Parse[T any](text string, hot bool, values map[string]T, failure error) (Di
 	if err := checkLetters(values); err != nil {
 		return d, err
 	}
-	c := &cursor{text: []rune(text)}
+	c := newCursor(text)
 	var zero time.Duration
 	zeroAt, endAt := 0, 0
-	for {
-		r, at, column, ok, err := c.next()
-		if err != nil {
-			return d, err
+	for c.next() {
+		if endAt > 0 && c.r != '^' {
+			return d, c.errorf("%q comes after the end at position %d", c.r, endAt)
 		}
-		if !ok {
-			break
-		}
-		if endAt > 0 && r != '^' {
-			return d, c.errorf(column, "%q comes after the end at position %d", r, endAt)
-		}
-		e := Event[T]{At: at}
+		e := Event[T]{At: c.instant}
 		switch {
-		case r == '|':
-			e.Kind, endAt = End, column
-		case r == '#':
-			e.Kind, endAt = Failure, column
+		case c.r == '|':
+			e.Kind, endAt = End, c.column
+		case c.r == '#':
+			e.Kind, endAt = Failure, c.column
 			e.Err = failure
-		case r == '^' && !hot:
-			return d, c.errorf(column, "'^' is for the diagrams of hot sources and of subscriptions")
-		case r == '^' && zeroAt > 0:
-			return d, c.errorf(column, "a second '^', after that of position %d", zeroAt)
-		case r == '^':
-			zero, zeroAt = at, column
+		case c.r == '^' && !hot:
+			return d, c.errorf("'^' is for the diagrams of hot sources and of subscriptions")
+		case c.r == '^' && zeroAt > 0:
+			return d, c.errorf("a second '^', after that of position %d", zeroAt)
+		case c.r == '^':
+			zero, zeroAt = c.instant, c.column
 			continue
-		case r == '!':
-			return d, c.errorf(column, "'!' is for the diagrams of subscriptions")
-		case unicode.IsLetter(r) || unicode.IsDigit(r):
-			e.letter = string(r)
+		case c.r == '!':
+			return d, c.errorf("'!' is for the diagrams of subscriptions")
+		case unicode.IsLetter(c.r) || unicode.IsDigit(c.r):
+			var err error
+			e.letter = string(c.r)
 			if e.Value, err = valueOf(e.letter, values); err != nil {
-				return d, c.errorf(column, "%v", err)
+				return d, c.errorf("%v", err)
 			}
 		default:
-			return d, c.errorf(column, "%q has no meaning: %s", r, syntax)
+			return d, c.errorf("%q has no meaning: %s", c.r, syntax)
 		}
 		d.Events = append(d.Events, e)
 	}
@@ -81,7 +118,7 @@ func Parse[T any](text string, hot bool, values map[string]T, failure error) (Di
 	for i := range d.Events {
 		d.Events[i].At -= zero
 	}
-	return d, nil
+	return d, c.err
 }
 
 // Lines returns the diagrams of a text, one per line. Empty lines do not count.
@@ -95,4 +132,35 @@ func Lines(text string) (all []string) {
 		all = []string{""}
 	}
 	return all
+}
+
+// Subscription is a subscription diagram.
+type Subscription struct {
+	From, To time.Duration
+	Open     bool // there is no "!", so To has no meaning
+	Never    bool // there is no "^"
+}
+
+// ParseSubscription reads a subscription diagram. If it has a "!" but no "^", From is 0.
+func ParseSubscription(text string) (s Subscription, err error) {
+	c := newCursor(text)
+	s.Open, s.Never = true, true
+	begin := 0
+	for c.next() {
+		switch {
+		case c.r == '^' && begin > 0:
+			return s, c.errorf("a second '^', after that of position %d: write one diagram for each subscription", begin)
+		case c.r == '^' && !s.Open:
+			return s, c.errorf("'!' before '^'")
+		case c.r == '^':
+			s.From, s.Never, begin = c.instant, false, c.column
+		case c.r == '!' && !s.Open:
+			return s, c.errorf("a second '!'")
+		case c.r == '!':
+			s.To, s.Open = c.instant, false
+		default:
+			return s, c.errorf("%q has no meaning here: a subscription has - ^ ! ( ) and times such as 10ms", c.r)
+		}
+	}
+	return s, c.err
 }

@@ -5,6 +5,10 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // legend assigns letters to values.
@@ -17,6 +21,19 @@ type legend[T any] struct {
 type meaning[T any] struct {
 	letter string
 	value  T
+}
+
+// row returns the row of events, with given letters for values; "" is for any. It continues until an instant, unless it
+// has an end.
+func (l *legend[T]) row(events []Event[T], until time.Duration, letter func(i int) string) row {
+	r := row{until: until}
+	if over(events) {
+		r.until = 0
+	}
+	for i, e := range events {
+		r.glyphs = append(r.glyphs, glyph{e.At, l.symbol(e, letter(i))})
+	}
+	return r
 }
 
 // symbol returns the character for an event: for a value the given letter, or another one if the letter is "".
@@ -77,4 +94,61 @@ func (l *legend[T]) lines() (all []string) {
 		}
 	}
 	return all
+}
+
+// checkLetters returns an error if a key of the values is not a letter.
+func checkLetters[T any](values map[string]T) error {
+	for _, k := range slices.Sorted(maps.Keys(values)) {
+		if !isLetter(k) {
+			return fmt.Errorf("%q is a key of the values, want single letters or digits", k)
+		}
+	}
+	return nil
+}
+
+// isLetter reports whether a text is one letter or digit.
+func isLetter(text string) bool {
+	r, n := utf8.DecodeRuneInString(text)
+	return n > 0 && n == len(text) && (unicode.IsLetter(r) || unicode.IsDigit(r))
+}
+
+// valueOf returns the value of a letter.
+func valueOf[T any](letter string, values map[string]T) (T, error) {
+	v, ok := values[letter]
+	if !ok {
+		v, ok = itself(v, letter)
+	}
+	if ok {
+		return v, nil
+	}
+	only := ""
+	if len(values) > 0 {
+		only = ", only " + strings.Join(slices.Sorted(maps.Keys(values)), " ")
+	}
+	hint := ""
+	if strings.Contains("0123456789ms", letter) {
+		hint = "; a time such as 10ms needs a space, or the diagram's start or end, on both sides"
+	}
+	return v, fmt.Errorf("the values have no %q%s; without a map[string]%v of values letters stand for themselves in streams of strings, and digits in those of integers%s",
+		letter, only, reflect.TypeFor[T](), hint)
+}
+
+// itself returns the letter as a value of a string type, or a digit as one of an integer type.
+func itself[T any](like T, letter string) (T, bool) {
+	v := reflect.ValueOf(&like).Elem()
+	switch {
+	case v.Kind() == reflect.String:
+		v.SetString(letter)
+	case v.Kind() == reflect.Interface && v.NumMethod() == 0:
+		v.Set(reflect.ValueOf(letter))
+	case letter < "0" || letter > "9":
+		return like, false
+	case v.CanInt():
+		v.SetInt(int64(letter[0] - '0'))
+	case v.CanUint():
+		v.SetUint(uint64(letter[0] - '0'))
+	default:
+		return like, false
+	}
+	return like, true
 }

@@ -2,7 +2,6 @@ package op
 
 import (
 	"context"
-	"slices"
 
 	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/handoff"
@@ -51,33 +50,24 @@ func CombineLatestSlice[T any, S ~func(context.Context, func(T) bool) error](p P
 
 // combining is one run of a CombineLatest.
 type combining struct {
-	in    *handoff.Receiver[int] // the index of a stream that has a new value
-	sides []side
-}
-
-// side is one of the streams that are combined.
-type side struct {
-	from *handoff.Subscription[int]
-	take func() // makes the new value the latest one
-	some bool   // it has had a value
+	in    *handoff.Receiver[func()]              // a value makes the new value of its stream the latest one
+	empty map[*handoff.Subscription[func()]]bool // the streams that have had no value
 }
 
 // add starts a stream that is combined with others, and returns where its latest value is.
 func add[T any](c *combining, s Stream[T]) (latest *T) {
 	var next T
 	latest = new(T)
-	from := startInto(c.in, s, &next, len(c.sides))
-	c.sides = append(c.sides, side{from: from, take: func() { *latest = next }})
+	c.empty[startInto(c.in, s, &next, func() { *latest = next })] = true
 	return latest
 }
 
 // combineLatest delivers the result of combine for each value of the streams that begin adds, once all have had one.
 func combineLatest[C any](begin func(*combining) (combine func() C)) Stream[C] {
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[C]) error {
-		c := &combining{in: handoff.NewReceiver[int](scope)}
+		c := &combining{in: handoff.NewReceiver[func()](scope), empty: make(map[*handoff.Subscription[func()]]bool)}
 		combine := begin(c)
-		open, missing := len(c.sides), len(c.sides)
-		for open > 0 {
+		for open := len(c.empty); open > 0; {
 			event, err := c.in.Next()
 			if err != nil {
 				return err
@@ -86,19 +76,15 @@ func combineLatest[C any](begin func(*combining) (combine func() C)) Stream[C] {
 			switch {
 			case err != nil:
 				return err
+			case over && c.empty[event.From]:
+				return scope.Cancel() // there can be no other combination
 			case over:
 				open--
-				if i := slices.IndexFunc(c.sides, func(s side) bool { return s.from == event.From }); !c.sides[i].some {
-					return scope.Cancel() // there can be no other combination
-				}
 				continue
 			}
-			side := &c.sides[event.Value]
-			if side.take(); !side.some {
-				side.some = true
-				missing--
-			}
-			if missing == 0 && !out.Deliver(combine()) {
+			event.Value()
+			delete(c.empty, event.From)
+			if len(c.empty) == 0 && !out.Deliver(combine()) {
 				return nil
 			}
 			event.From.Request()

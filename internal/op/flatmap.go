@@ -14,9 +14,8 @@ import (
 
 // FlatMap is operators.FlatMap.
 func FlatMap[T, U any, S ~func(context.Context, func(U) bool) error](p Package, s Stream[T], concurrency int, f func(T) S) Stream[U] {
-	p.NotNil("FlatMap", "s", s == nil)
+	require(p, "FlatMap", s, "f", f == nil)
 	p.atLeast1("FlatMap", "concurrency", concurrency)
-	p.NotNil("FlatMap", "f", f == nil)
 	if concurrency == 1 {
 		return concatMap(p, "FlatMap", s, f)
 	}
@@ -117,12 +116,14 @@ func (m *flatMap[U]) start(inner Stream[U]) {
 // such a worker takes one without being woken for it. A worker runs streams one after another, which costs a fraction of
 // a new goroutine and context for each.
 func (m *flatMap[U]) dispatch() {
-	if !m.unbegun() {
-		return
-	}
-	runtime.Gosched()
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if len(m.pending) == 0 {
+		return
+	}
+	m.mu.Unlock()
+	runtime.Gosched()
+	m.mu.Lock()
 	for _, inner := range m.pending {
 		if m.idle > 0 {
 			m.idle--
@@ -135,13 +136,6 @@ func (m *flatMap[U]) dispatch() {
 	}
 	clear(m.pending)
 	m.pending = m.pending[:0]
-}
-
-// unbegun reports whether a stream is pending.
-func (m *flatMap[U]) unbegun() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return len(m.pending) > 0
 }
 
 // work runs inner, and then others.
@@ -204,5 +198,37 @@ func (m *flatMap[U]) close() {
 	if !m.closed {
 		m.closed = true
 		close(m.streams)
+	}
+}
+
+// ConcatMap is operators.ConcatMap.
+func ConcatMap[T, U any, S ~func(context.Context, func(U) bool) error](p Package, s Stream[T], f func(T) S) Stream[U] {
+	require(p, "ConcatMap", s, "f", f == nil)
+	return concatMap(p, "ConcatMap", s, f)
+}
+
+func concatMap[T, U any, S ~func(context.Context, func(U) bool) error](p Package, operator string, s Stream[T], f func(T) S) Stream[U] {
+	return func(ctx context.Context, yield func(U) bool) error {
+		out := ending.NewConsumer(yield)
+		deliver := out.Deliver
+		var failure error
+		err := s(ctx, func(v T) bool {
+			if out.Stopped() || failure != nil {
+				return false
+			}
+			if inner := f(v); inner != nil {
+				failure = inner(ctx, deliver)
+			} else {
+				failure = p.nilStream(operator)
+			}
+			return !out.Stopped() && failure == nil
+		})
+		switch {
+		case out.Stopped():
+			return nil
+		case failure != nil:
+			return failure
+		}
+		return err
 	}
 }

@@ -2,6 +2,8 @@ package op
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
 
 	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/handoff"
@@ -48,4 +50,123 @@ func withNotifier[S any](scope *handoff.Scope, n notifier[S], stream func(*inter
 		return end
 	}
 	return err
+}
+
+// interruption lets one goroutine end a stream that runs on another, under the interruption's context. Values and errors
+// that come after the interruption must be ignored.
+type interruption struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	called atomic.Bool
+}
+
+func interruptible(ctx context.Context) *interruption {
+	i := new(interruption)
+	i.ctx, i.cancel = context.WithCancel(ctx)
+	return i
+}
+
+func (i *interruption) interrupt() {
+	i.called.Store(true)
+	i.cancel()
+}
+
+func (i *interruption) interrupted() bool { return i.called.Load() }
+
+// latest is the last value of a stream. One goroutine stores it and another one reads it.
+type latest[T any] struct {
+	mu    sync.Mutex
+	value T
+	some  bool
+}
+
+func (l *latest[T]) put(v T) bool {
+	l.mu.Lock()
+	l.value, l.some = v, true
+	l.mu.Unlock()
+	return true
+}
+
+func (l *latest[T]) get() (T, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.value, l.some
+}
+
+// take is get, and removes the value.
+func (l *latest[T]) take() (v T, some bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var zero T
+	v, some = l.value, l.some
+	l.value, l.some = zero, false
+	return v, some
+}
+
+// TakeUntil is operators.TakeUntil.
+func TakeUntil[T, U any](p Package, s Stream[T], stop Stream[U]) Stream[T] {
+	require(p, "TakeUntil", s, "stop", stop == nil)
+	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {
+		end := notifier[U]{source: stop, receive: func(U) bool { return false }}
+		return withNotifier(scope, end, func(run *interruption) error {
+			return s(run.ctx, func(v T) bool { return !run.interrupted() && out.Deliver(v) })
+		})
+	})
+}
+
+// Sample is operators.Sample.
+func Sample[T, U any](p Package, s Stream[T], sampler Stream[U]) Stream[T] {
+	require(p, "Sample", s, "sampler", sampler == nil)
+	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {
+		var seen latest[T]
+		values := notifier[T]{source: s, receive: seen.put, endsBoth: true}
+		return withNotifier(scope, values, func(run *interruption) error {
+			return sampler(run.ctx, func(U) bool {
+				if run.interrupted() {
+					return false
+				}
+				v, some := seen.take()
+				return !some || out.Deliver(v)
+			})
+		})
+	})
+}
+
+// WithLatestFrom is operators.WithLatestFrom.
+func WithLatestFrom[A, B, C any](p Package, s Stream[A], other Stream[B], f func(A, B) C) Stream[C] {
+	require(p, "WithLatestFrom", s, "other", other == nil)
+	p.NotNil("WithLatestFrom", "f", f == nil)
+	return func(ctx context.Context, yield func(C) bool) error {
+		ctx, release := withJoint(ctx)
+		defer release()
+		return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[C]) error {
+			var seen latest[B]
+			known := make(chan struct{}) // closed when other has yielded a value or has ended without an error
+			know := sync.OnceFunc(func() { close(known); release() })
+			notify := func(ctx context.Context, yield func(B) bool) error {
+				err := other(ctx, func(b B) bool {
+					more := yield(b)
+					know()
+					return more
+				})
+				if err == nil {
+					know()
+				}
+				return err
+			}
+			return withNotifier(scope, notifier[B]{source: notify, receive: seen.put}, func(run *interruption) error {
+				return s(run.ctx, func(a A) bool {
+					if run.interrupted() {
+						return false
+					}
+					select {
+					case <-known:
+					case <-run.ctx.Done():
+					}
+					b, some := seen.get() // a is not lost if other fails right after its first value
+					return scope.Err() == nil && (!some || out.Deliver(f(a, b)))
+				})
+			})
+		})(ctx, yield)
+	}
 }

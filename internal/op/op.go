@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/handoff"
 )
 
@@ -67,6 +68,9 @@ func streamsOf[T any, S ~func(context.Context, func(T) bool) error](p Package, o
 func (p Package) nilStream(operator string) error {
 	return fmt.Errorf("%s: %s: f returned a nil stream", string(p), operator)
 }
+
+// empty is the stream of an operator without sources.
+func empty[T any](ctx context.Context, _ func(T) bool) error { return ending.ContextError(ctx) }
 
 // startInto starts s in a receiver of another type: for each of its values, which is in *value until the next one is
 // requested, an event comes with mark.

@@ -10,9 +10,9 @@ import (
 // Race is operators.Race.
 func Race[T any, S ~func(context.Context, func(T) bool) error](p Package, s ...S) Stream[T] {
 	streams := streamsOf[T](p, "Race", s)
-	switch len(s) {
+	switch len(streams) {
 	case 0:
-		return func(ctx context.Context, _ func(T) bool) error { return ending.ContextError(ctx) }
+		return empty[T]
 	case 1:
 		return streams[0]
 	}

@@ -122,36 +122,30 @@ func (s *shared[T]) join(ctx context.Context) (r *sharedRun[T], c *sharer, misse
 
 // start runs the source when the run before it has returned.
 func (s *shared[T]) start(ctx context.Context, r *sharedRun[T], before <-chan struct{}) {
-	well := false
-	defer func() { s.finish(r, well) }()
+	defer s.finish(r)
 	r.outcome.Of(func() {
 		if before != nil {
 			<-before
 		}
-		if r.err = ending.ContextError(ctx); r.err != nil {
-			return
+		if r.err = ending.ContextError(ctx); r.err == nil {
+			r.err = s.source(ctx, func(v T) bool { return s.deliver(r, v) })
 		}
-		r.err = s.source(ctx, func(v T) bool { return s.deliver(r, v) })
-		well = r.err == nil
 	})
 }
 
 // finish ends the run for its consumers. It cannot be joined any more, unless it has ended without an error and is
 // replayed.
-func (s *shared[T]) finish(r *sharedRun[T], well bool) {
+func (s *shared[T]) finish(r *sharedRun[T]) {
+	r.cancel()
 	s.mu.Lock()
-	if s.current == r {
-		if r.replayed = well && s.replay > 0; !r.replayed {
-			s.current = nil
-		}
+	defer s.mu.Unlock()
+	r.replayed = s.current == r && s.replay > 0 && r.err == nil && r.outcome.Returned()
+	if s.current == r && !r.replayed {
+		s.current = nil
 	}
 	if s.running == r {
 		s.running = nil
 	}
-	s.mu.Unlock()
-	r.cancel()
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	close(r.done)
 	for _, c := range r.consumers {
 		c.wake()
@@ -260,4 +254,25 @@ func (s *shared[T]) leave(r *sharedRun[T], c *sharer) {
 	if stop {
 		<-r.done
 	}
+}
+
+// joint is a subscription in which one consumer of a shared stream may be held until another one has received a value.
+// The other one may join late, when the held consumer has the first value already. It must receive this value too, or
+// both would wait forever.
+type joint struct {
+	holding atomic.Int32 // number of operators that may hold a consumer
+}
+
+type jointKey struct{}
+
+// withJoint returns the context of a joint subscription. The operator must call release when it holds no consumer any
+// more.
+func withJoint(ctx context.Context) (joined context.Context, release func()) {
+	j, _ := ctx.Value(jointKey{}).(*joint)
+	if j == nil {
+		j = new(joint)
+		ctx = context.WithValue(ctx, jointKey{}, j)
+	}
+	j.holding.Add(1)
+	return ctx, sync.OnceFunc(func() { j.holding.Add(-1) })
 }

@@ -59,8 +59,7 @@ func replacing[T any](s Stream[T], inner *innerRun, next func(*innerRun) bool) S
 // oneAtATime runs one inner stream at a time, on the caller's goroutine. next is called for each new value of s, on the
 // goroutine of s. It may interrupt the inner stream, and reports whether the value gets an inner stream.
 func oneAtATime[T, U any, S ~func(context.Context, func(U) bool) error](p Package, operator string, s Stream[T], f func(T) S, next func(*innerRun) bool) Stream[U] {
-	p.NotNil(operator, "s", s == nil)
-	p.NotNil(operator, "f", f == nil)
+	require(p, operator, s, "f", f == nil)
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[U]) error {
 		ctx := scope.Context()
 		// The run is replaced only while s waits in its yield, so no lock is needed.

@@ -30,6 +30,27 @@ func ZipWith3[A, B, C, D any](p Package, a Stream[A], b Stream[B], c Stream[C], 
 	})
 }
 
+// ZipSlice is operators.ZipSlice.
+func ZipSlice[T any, S ~func(context.Context, func(T) bool) error](p Package, s ...S) Stream[[]T] {
+	streams := streamsOf[T](p, "ZipSlice", s)
+	if len(streams) == 0 {
+		return empty[[]T]
+	}
+	return zip(streams[0], func(z *zipping) func(T) []T {
+		var others []*T
+		for _, s := range streams[1:] {
+			others = append(others, addTo(z, s))
+		}
+		return func(first T) []T {
+			row := append(make([]T, 0, len(streams)), first)
+			for _, v := range others {
+				row = append(row, *v)
+			}
+			return row
+		}
+	})
+}
+
 // zipping is one run of a zip. One stream runs on the caller's goroutine, the others on goroutines of their own.
 type zipping struct {
 	first  *interruption // of the one on the caller's goroutine, when another one has ended

@@ -19,7 +19,7 @@ type Watchdog struct {
 	begun  time.Time
 	period time.Duration
 	fired  func()
-	system *time.Timer // the only timer, on the system clock
+	system bool // clock is the system's
 
 	// The deadline, counted from begun, or one of the states below. While there is a deadline, the timer is set or Due
 	// runs. Only the owner changes a deadline. The first of the owner and Due to act decides.
@@ -27,9 +27,7 @@ type Watchdog struct {
 	target time.Duration // the deadline that the timer is set for
 
 	mu      sync.Mutex    // never held while the clock is called
-	number  int           // the number of the setting that may fire, on an injected clock
-	pending clock.Stopper // the last setting, fired or not
-	armed   bool          // there is one
+	pending clock.Stopper // the last setting that had not fired when AfterFunc returned
 }
 
 const (
@@ -43,10 +41,7 @@ const (
 // clock is the last thing that Start does.
 func (w *Watchdog) Start(c clock.Clock, period time.Duration, fired func()) {
 	w.clock, w.period, w.fired = c, period, fired
-	w.begun = c.Now()
-	if clock.IsSystem(c) {
-		w.system = time.AfterFunc(math.MaxInt64, fired)
-	}
+	w.begun, w.system = c.Now(), clock.IsSystem(c)
 	w.state.Store(int64(period))
 	w.arm(period, period)
 }
@@ -107,7 +102,7 @@ func (w *Watchdog) Stop() bool {
 
 // elapsed returns the time since Start, 0 on a clock that was set back to before it.
 func (w *Watchdog) elapsed() time.Duration {
-	if w.system != nil {
+	if w.system {
 		return time.Since(w.begun) // cheaper than time.Now: reads only the monotonic clock
 	}
 	return max(w.clock.Now().Sub(w.begun), 0)
@@ -116,53 +111,32 @@ func (w *Watchdog) elapsed() time.Duration {
 // arm sets the timer, which is not set, for the deadline in d > 0.
 func (w *Watchdog) arm(deadline, d time.Duration) {
 	w.target = deadline
-	if w.system != nil {
-		w.system.Reset(d)
-	} else {
-		w.armInjected(d)
+	fired := false
+	timer := w.clock.AfterFunc(d, func() {
+		w.mu.Lock()
+		again := fired // some mocks fire a timer twice
+		fired = true
+		w.mu.Unlock()
+		if !again {
+			w.fired()
+		}
+	})
+	w.mu.Lock()
+	if !fired { // else a newer setting may be pending
+		w.pending = timer
 	}
+	w.mu.Unlock()
 	if w.state.Load() == stopped {
 		w.disarm()
 	}
 }
 
-func (w *Watchdog) armInjected(d time.Duration) {
-	w.mu.Lock()
-	number := w.number
-	w.mu.Unlock()
-	timer := w.clock.AfterFunc(d, func() {
-		if w.take(number) {
-			w.fired()
-		}
-	})
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.number == number {
-		w.pending, w.armed = timer, true
-	}
-}
-
-// take reports whether the setting with this number may fire; some mocks fire a timer twice.
-func (w *Watchdog) take(number int) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.number != number {
-		return false
-	}
-	w.number++
-	return true
-}
-
 func (w *Watchdog) disarm() {
-	if w.system != nil {
-		w.system.Stop()
-		return
-	}
 	w.mu.Lock()
-	timer, armed := w.pending, w.armed
-	w.armed = false
+	timer := w.pending
+	w.pending = nil
 	w.mu.Unlock()
-	if armed {
+	if timer != nil {
 		timer.Stop()
 	}
 }

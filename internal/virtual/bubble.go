@@ -4,12 +4,10 @@
 package virtual
 
 import (
-	"cmp"
 	"context"
-	"errors"
+	"fmt"
 	"runtime"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -61,17 +59,14 @@ func run(t *testing.T, report Reporter, w watch, f func(t *testing.T, b *Bubble)
 	t.Context().Done() // makes the channel: one made in the bubble would be closed from outside, which ends the process
 	outside := t
 	var id atomic.Int64
-	var thrown any
 	exited := true
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		defer func() {
-			thrown = recover()
-			exited = exited && thrown == nil
-			if err, ok := thrown.(error); ok && strings.HasPrefix(err.Error(), "deadlock: ") {
-				thrown = nil
-				deadlock = errors.New(err.Error() + "; what waits:" + List(others(int(id.Load()))))
+			if thrown := recover(); thrown != nil { // by the runtime; a panic in the bubble ends the process
+				exited = false
+				deadlock = fmt.Errorf("%v; what waits:%s", thrown, List(others(int(id.Load()))))
 			}
 		}()
 		synctest.Test(t, func(t *testing.T) {
@@ -91,22 +86,12 @@ func run(t *testing.T, report Reporter, w watch, f func(t *testing.T, b *Bubble)
 	}()
 	if frozen := w.await(&id, ended); frozen != nil {
 		t.Cleanup(func() { // the test's context has ended: goroutines that waited for that continue
-			over := make(chan struct{})
-			go func() {
-				defer close(over)
-				watch{still: min(time.Second, w.still)}.await(&id, ended)
-			}()
-			select {
-			case <-over:
-			case <-time.After(cmp.Or(w.leave, time.Minute)): // they go on without an end
-			}
+			begun := time.Now()
+			watch{min(time.Second, w.still), func() bool { return time.Since(begun) < leaving }}.await(&id, ended)
 		})
 		return frozen, nil
 	}
-	switch {
-	case thrown != nil:
-		panic(thrown)
-	case exited:
+	if exited {
 		runtime.Goexit()
 	}
 	return nil, deadlock

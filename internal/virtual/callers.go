@@ -6,7 +6,10 @@ import (
 	"path"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
+
+	"github.com/retrywhen/retrywhen/internal/goroutine"
 )
 
 // Callers is the stack of a goroutine at an action, innermost call first.
@@ -18,9 +21,6 @@ func CallersOf(skip int) Callers {
 	n := runtime.Callers(3+skip, pcs[:])
 	return append(Callers(nil), pcs[:n]...)
 }
-
-// module is the path of the library.
-const module = "github.com/retrywhen/retrywhen/"
 
 // library is the directory of the library's source files, as the compiler names it, with a slash.
 var library = func() string {
@@ -37,9 +37,9 @@ var standard = func() string {
 
 // folder returns the folder of the library that contains a call, or "" for a call outside or in tests. A closure of an
 // inlined function has the name of another package, so folder uses the file.
-func folder(f runtime.Frame) string {
-	file, ok := strings.CutPrefix(f.File, library)
-	if !ok || strings.HasSuffix(file, "_test.go") {
+func folder(c goroutine.Call) string {
+	file, ok := strings.CutPrefix(c.Place, library)
+	if !ok || strings.Contains(file, "_test.go:") {
 		return ""
 	}
 	return path.Dir(file)
@@ -50,28 +50,25 @@ const bodies = "internal/op"
 
 // plumbing reports whether a call is of no interest to a reader: a call in this package, or one that passes a wait on
 // to the clock.
-func plumbing(f runtime.Frame) bool {
-	switch dir := folder(f); dir {
+func plumbing(c goroutine.Call) bool {
+	switch dir := folder(c); dir {
 	case "":
-		pkg := packageOf(f.Function)
-		return pkg == "runtime" || pkg == "testing" || pkg == "testing/synctest" || pkg == "internal/synctest"
+		return slices.Contains([]string{"runtime", "testing", "testing/synctest", "internal/synctest"}, packageOf(c.Function))
 	case "stream":
-		return strings.HasSuffix(f.File, "/clock.go")
+		return strings.Contains(c.Place, "/clock.go:")
 	default:
 		return dir == "streamtest" || dir == "reconnecttest" || strings.HasPrefix(dir, "internal/") && dir != bodies
 	}
 }
 
-// frames returns the calls of c that are of interest to a reader.
-func (c Callers) frames() (all []runtime.Frame) {
-	if len(c) == 0 {
-		return nil
-	}
+// calls returns the calls of c that are of interest to a reader.
+func (c Callers) calls() (all []goroutine.Call) {
 	frames := runtime.CallersFrames(c)
 	for {
 		f, more := frames.Next()
-		if f.Function != "" && !plumbing(f) {
-			all = append(all, f)
+		call := goroutine.Call{Function: f.Function, Place: fmt.Sprintf("%s:%d", f.File, f.Line)}
+		if f.Function != "" && !plumbing(call) {
+			all = append(all, call)
 		}
 		if !more {
 			return all
@@ -80,22 +77,21 @@ func (c Callers) frames() (all []runtime.Frame) {
 }
 
 // String lists the calls of c, innermost first, one a line.
-func (c Callers) String() string {
-	var b strings.Builder
-	for i, f := range c.frames() {
-		if i == 8 {
-			break
-		}
-		fmt.Fprintf(&b, "\n        %s  %s:%d", shortFunc(f.Function), shortFile(f.File), f.Line)
+func (c Callers) String() string { return lines(c.calls()) }
+
+// lines lists calls, one a line, eight at most.
+func lines(calls []goroutine.Call) (text string) {
+	for _, c := range calls[:min(len(calls), 8)] {
+		text += "\n        " + shortFunc(c.Function) + "  " + shortFile(c.Place)
 	}
-	return b.String()
+	return text
 }
 
 // Operator returns the name of the code that armed a wait: the innermost exported function of the library on the stack,
 // as "stream.Delay" or "retry.Policy.Handle", or else the innermost function.
 func (c Callers) Operator() string {
-	frames := c.frames()
-	for _, f := range frames {
+	calls := c.calls()
+	for _, f := range calls {
 		dir := folder(f)
 		if dir == bodies {
 			dir = "operators"
@@ -106,8 +102,8 @@ func (c Callers) Operator() string {
 			}
 		}
 	}
-	if len(frames) > 0 {
-		return shortFunc(frames[0].Function)
+	if len(calls) > 0 {
+		return shortFunc(calls[0].Function)
 	}
 	return "unknown"
 }

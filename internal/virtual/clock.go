@@ -1,7 +1,6 @@
 package virtual
 
 import (
-	"container/heap"
 	"slices"
 	"sync"
 	"testing/synctest"
@@ -51,7 +50,7 @@ func (v View) AfterFunc(d time.Duration, f func()) stream.Stopper {
 	}
 	if d <= 0 {
 		go f()
-		return &Timer{clock: v.Clock, index: -1}
+		return &Timer{clock: v.Clock}
 	}
 	return v.Arm(d, f)
 }
@@ -72,7 +71,8 @@ func (c *Clock) add(t *Timer) {
 	defer c.mu.Unlock()
 	c.armed++
 	t.number = c.armed
-	heap.Push(&c.timers, t)
+	i, _ := c.timers.find(t)
+	c.timers = slices.Insert(c.timers, i, t)
 	c.setWake()
 }
 
@@ -81,12 +81,12 @@ func (t *Timer) Stop() bool {
 	c := t.clock
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if t.index < 0 {
-		return false
+	i, armed := c.timers.find(t)
+	if armed {
+		c.timers = slices.Delete(c.timers, i, i+1)
+		c.setWake()
 	}
-	heap.Remove(&c.timers, t.index)
-	c.setWake()
-	return true
+	return armed
 }
 
 // setWake sets the wake-up for the first timer, unless timers are being fired.
@@ -121,7 +121,8 @@ func (c *Clock) fireFirst() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.timers) > 0 && !c.timers[0].due.After(time.Now()) {
-		go heap.Pop(&c.timers).(*Timer).f()
+		go c.timers[0].f()
+		c.timers = slices.Delete(c.timers, 0, 1)
 		return true
 	}
 	close(c.firing)
@@ -182,6 +183,5 @@ func (c *Clock) Armed(owner *Owner) (armed []*Timer) {
 			armed = append(armed, t)
 		}
 	}
-	slices.SortFunc(armed, func(a, b *Timer) int { return a.compare(b.rank) })
 	return armed
 }

@@ -13,6 +13,9 @@ import (
 // FreezeAfter is how long a bubble may stand still, in real time, before its test fails.
 var FreezeAfter = 10 * time.Second
 
+// leaving is how long, in real time, to wait at the end of a test for what a frozen bubble leaves.
+const leaving = 5 * time.Second
+
 // looks is at how many consecutive looks a frozen bubble has not changed. A look stops the world, for which every
 // goroutine that runs must come to a safe point. So a slow machine makes progress between two looks.
 const looks = 10
@@ -21,7 +24,6 @@ const looks = 10
 type watch struct {
 	still time.Duration // a bubble that stands still for so long, in real time, is frozen
 	moved func() bool   // whether it does what it should, although it does not stand still; may be nil
-	leave time.Duration // how long to wait, at the end of the test, for what a frozen bubble leaves; 0: a minute
 }
 
 // await waits until the bubble is over, or until it is frozen or has not moved; then it returns its goroutines.
@@ -57,19 +59,12 @@ func Blocking(all []Goroutine) []Goroutine {
 // who runs a method of the type, or else a function of the package, that locks it.
 func Stuck(all []Goroutine) string {
 	waiting := Blocking(all)
-	var others, reading []Goroutine
-	for _, g := range all {
-		if g.Durable && g.Reads() {
-			reading = append(reading, g)
-		} else if g.Durable {
-			others = append(others, g)
-		}
-	}
+	durable := slices.DeleteFunc(slices.Clone(all), func(g Goroutine) bool { return !g.Durable })
 	text := List(waiting)
-	if len(reading) > 0 {
+	if reading := slices.DeleteFunc(slices.Clone(durable), func(g Goroutine) bool { return !g.Reads() }); len(reading) > 0 {
 		text += "\n    " + strings.Join(Waits(reading), ", ")
 	}
-	if holding := holders(waiting, append(others, reading...)); len(holding) > 0 {
+	if holding := holders(waiting, durable); len(holding) > 0 {
 		text += "\n    the mutex may be held by who " + strings.Join(Waits(holding), ", ")
 	}
 	return text

@@ -2,7 +2,6 @@ package virtual
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -34,30 +33,26 @@ func (g Goroutine) machinery() bool {
 
 // ours reports whether a call is one of streamtest's or reconnecttest's own.
 func ours(c goroutine.Call) bool {
-	dir, file := path.Split(shortFile(c.Place))
-	return strings.HasPrefix(c.Function, module) && slices.Contains([]string{"streamtest/", "reconnecttest/", "virtual/"}, dir) &&
-		!strings.Contains(file, "_test.go:")
+	return slices.Contains([]string{"streamtest", "reconnecttest", "internal/virtual"}, folder(c))
 }
 
 // String returns what g waits for, where, and where g was started.
 func (g Goroutine) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "goroutine %d [%s]", g.ID, g.State)
-	shown := 0
-	for i, c := range g.Calls {
-		pkg := packageOf(c.Function)
-		if pkg == "runtime" || pkg == "testing" || pkg == "time" && shown == 0 && i < len(g.Calls)-1 || ours(c) {
-			continue
-		}
-		if shown++; shown > 8 {
-			break
-		}
-		fmt.Fprintf(&b, "\n        %s  %s", shortFunc(c.Function), shortFile(c.Place))
-	}
+	text := fmt.Sprintf("goroutine %d [%s]", g.ID, g.State) + lines(slices.DeleteFunc(slices.Clone(g.Calls), func(c goroutine.Call) bool {
+		return slices.Contains([]string{"runtime", "testing", "time"}, packageOf(c.Function)) || ours(c)
+	}))
 	if by := g.StartedBy; by.Function != "" && !strings.HasPrefix(by.Function, "testing") {
-		fmt.Fprintf(&b, "\n        started by %s  %s", shortFunc(by.Function), shortFile(by.Place))
+		text += "\n        started by " + shortFunc(by.Function) + "  " + shortFile(by.Place)
 	}
-	return b.String()
+	return text
+}
+
+// Start returns the function with which g began, "" if it has ended.
+func (g Goroutine) Start() string {
+	if len(g.Calls) == 0 {
+		return ""
+	}
+	return g.Calls[len(g.Calls)-1].Function
 }
 
 // Place returns where in the code under test g is: in which call outside of the standard library, or who started it.

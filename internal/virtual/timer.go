@@ -2,8 +2,8 @@ package virtual
 
 import (
 	"cmp"
-	"container/heap"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -13,7 +13,6 @@ type Timer struct {
 	clock   *Clock
 	owner   *Owner
 	f       func()
-	index   int // in the heap; -1 if not armed
 	delay   time.Duration
 	armed   time.Time
 	callers Callers
@@ -44,29 +43,10 @@ func (r rank) compare(other rank) int {
 	)
 }
 
-// timers is a heap.
+// timers are those that are armed, in the order in which they fire.
 type timers []*Timer
 
-func (h timers) Len() int           { return len(h) }
-func (h timers) Less(i, j int) bool { return h[i].compare(h[j].rank) < 0 }
-func (h timers) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].index, h[j].index = i, j
+// find returns the index of a timer, or the one at which it would be, and whether it is armed.
+func (all timers) find(t *Timer) (i int, armed bool) {
+	return slices.BinarySearchFunc(all, t.rank, func(other *Timer, r rank) int { return other.compare(r) })
 }
-
-func (h *timers) Push(x any) {
-	t := x.(*Timer)
-	t.index = len(*h)
-	*h = append(*h, t)
-}
-
-func (h *timers) Pop() any {
-	last := len(*h) - 1
-	t := (*h)[last]
-	(*h)[last] = nil
-	*h = (*h)[:last]
-	t.index = -1
-	return t
-}
-
-var _ heap.Interface = (*timers)(nil)

@@ -10,11 +10,8 @@ import (
 // Standing is how long, in real time, a bubble of Try stands still until it is frozen.
 var Standing = 3 * time.Second
 
-// More bounds, in real time, of a bubble of Try.
-const (
-	spinning = 30 * time.Second // without virtual time
-	leaving  = 5 * time.Second  // for what a stuck bubble leaves
-)
+// spinning is how long, in real time, a bubble of Try may run without virtual time.
+const spinning = 30 * time.Second
 
 // latest is the latest instant that any bubble of Try, or the real clock when the process began, has shown, in ns.
 var latest = func() *atomic.Int64 {
@@ -42,7 +39,7 @@ func Try(t *testing.T, f func(b *Bubble, seen func())) (stuck []Goroutine, spins
 		spins = time.Since(since) > spinning
 		return !spins
 	}
-	all, _ := run(t, t, watch{still: Standing, moved: moved, leave: leaving}, func(_ *testing.T, b *Bubble) {
+	all, _ := run(t, t, watch{still: Standing, moved: moved}, func(_ *testing.T, b *Bubble) {
 		b.Expect()
 		time.Sleep(time.Until(time.Unix(0, latest.Load()).Add(time.Hour)))
 		var minute *time.Timer

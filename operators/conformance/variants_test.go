@@ -92,7 +92,7 @@ var variants = []entry{
 		return operators.ZipWith3(ones, ones, s, func(_, _, c string) string { return c })
 	}),
 	variant("ZipSlice/second", func(s text) text { return operators.Map(operators.ZipSlice(ones, s), last) }),
-	variant("ZipSlice/alone", func(s text) text { return flat(operators.ZipSlice(s)) }),
+	variant("ZipSlice/alone", func(s text) text { return flat(operators.ZipSlice(s)) }).with(synchronous),
 	variant("CombineLatest3/first", func(s text) text { return operators.CombineLatest3(s, one, one, first3) }, racing),
 	variant("CombineLatestSlice/second", func(s text) text {
 		return operators.Map(operators.CombineLatestSlice(one, s), last)

@@ -65,33 +65,27 @@ func inspect(o rxgo.Observable) origin {
 	}
 }
 
-// drain returns how to drain items, the channel that an Observe has returned. own says that the observable was opened
-// for this subscription alone.
-func (a origin) drain(items <-chan rxgo.Item, own bool) drain {
-	if a.next != 0 && a.next != reflect.ValueOf(items).Pointer() {
-		return drainAll // one of a connectable's subscribers
-	}
-	switch a.kind {
-	case separate, onceOnly:
-		return drainMost
-	case silent, given:
-		return drainNone
-	case events:
-		if own {
-			return drainAllUnlessWatched
-		}
-		return drainAll
-	}
+// drain returns how to drain items, the channel that an Observe has returned. own is the observable's context, if it was
+// opened for this subscription alone.
+func (a origin) drain(items <-chan rxgo.Item, own *watchedContext) drain {
+	watched := own != nil && own.watched.Load()
 	switch {
-	case !own:
-		return drainNone
-	case a.kind == created:
+	case a.next != 0 && a.next != reflect.ValueOf(items).Pointer():
+		return drainAll // one of a connectable's subscribers
+	case a.kind == separate || a.kind == onceOnly:
 		return drainMost
-	case a.kind == internal:
-		return drainMostIfWatched
-	default:
+	case a.kind == silent || a.kind == given:
+		return drainNone
+	case a.kind == events && !watched:
+		return drainAll
+	case a.kind == events:
 		return drainBriefly
+	case own == nil:
+		return drainNone
+	case a.kind == created || a.kind == internal && watched:
+		return drainMost
 	}
+	return drainBriefly
 }
 
 // kindOfOperator distinguishes operators that make their channel when they are built from operators that make one for

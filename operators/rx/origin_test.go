@@ -80,10 +80,10 @@ func TestOrigin(t *testing.T) {
 func TestOriginOfAConnectable(t *testing.T) {
 	items := make(chan rxgo.Item)
 	plain, shared := rxgo.FromChannel(items), rxgo.FromChannel(items, rxgo.WithPublishStrategy())
-	if got := inspect(plain).drain(plain.Observe(), false); got != drainNone {
+	if got := inspect(plain).drain(plain.Observe(), nil); got != drainNone {
 		t.Errorf("what is left of a channel: %d", got)
 	}
-	if got := inspect(shared).drain(shared.Observe(), false); got != drainAll {
+	if got := inspect(shared).drain(shared.Observe(), nil); got != drainAll {
 		t.Errorf("what is left of a subscriber: %d", got)
 	}
 }

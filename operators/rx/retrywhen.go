@@ -2,6 +2,8 @@ package rx
 
 import (
 	"context"
+	"fmt"
+	"sync"
 
 	"github.com/reactivex/rxgo/v2"
 
@@ -51,4 +53,106 @@ func require(function, argument string, given bool) {
 func requireHandler(function string, h stream.RetryHandler) {
 	f, ok := h.(stream.RetryHandlerFunc)
 	require(function, "h", h != nil && (!ok || f != nil))
+}
+
+// Observable is an rxgo.Observable that also has RetryWhen. Wrap makes one.
+type Observable struct {
+	rxgo.Observable
+	seen *history
+}
+
+// Wrap returns o with a RetryWhen, for chaining:
+//
+//	rx.Wrap(rxgo.Defer(producers).Map(decode)).RetryWhen(operators.ExpBackoff(jitter.Default, time.Second, 3))
+//
+// rxgo's own methods return plain observables, so call Wrap last.
+//
+// Each attempt observes o again, so o must be cold. If o is recognized as hot, the second Observe fails with
+// stream.ErrNotRestartable, joined with the failure that was to be retried. These are recognized:
+//
+//   - observables with one channel for all subscriptions: Create, FromChannel, Merge, Concat, StartWith,
+//     ZipFromIterable, Retry, Timer, Thrown, everything Eager, and every other observable that returns the same channel
+//     from two Observes;
+//   - FlatMap, Debounce, Join, TimeInterval, BufferWithTime, BufferWithTimeOrCount, WindowWithTime and
+//     WindowWithTimeOrCount, which crash the program when they are observed a second time;
+//   - Just with a channel among its items;
+//   - FromEventSource and Interval, if they end before they have sent anything more.
+//
+// Wrap cannot recognize
+//
+//   - any of these before another operator: Create(…).Map(f) returns a new channel each time. Its second run ends empty
+//     and without an error, so a failure becomes a success; FlatMap(f).Map(g) crashes in its second run;
+//   - a Defer whose producers read a shared source, a channel or a connection that was opened outside;
+//   - an observable of a type that is not rxgo's, unless it returns the same channel again;
+//   - a connectable that has ended: a retry subscribes again, and waits until its context ends;
+//   - an Observe of o that was not made through this Wrap;
+//   - the contexts with which o was built. The attempt's context replaces that of Defer and of most operators. It does
+//     not reach Create, FlatMap and other operators that take their context when they are built. So cancel the context
+//     given to the Observe of the result. A cancelled Create continues until it notices that nobody reads.
+//
+// The function RetryWhen has none of these limits: prefer it.
+func Wrap(o rxgo.Observable) Observable {
+	require("Wrap", "o", !isNil(o))
+	return Observable{o, new(history)}
+}
+
+// RetryWhen returns an observable that observes o, and observes it again each time h answers its failure, as the
+// function RetryWhen does. The comment of Wrap says what o must be. A nil h and a zero Observable panic.
+//
+//	o         --1--#    --1--2--|
+//	h         -----r
+//	result    --1---------1--2--|
+func (o Observable) RetryWhen(h stream.RetryHandler) Observable {
+	require("Observable.RetryWhen", "o", !isNil(o))
+	requireHandler("Observable.RetryWhen", h)
+	if o.seen == nil {
+		o.seen = new(history)
+	}
+	return Wrap(observable("Observable.RetryWhen", items[any]("Observable.RetryWhen", o.subscribe).RetryWhen(h), nil))
+}
+
+func (o Observable) subscribe(ctx context.Context) (subscription, error) {
+	made := inspect(o)
+	again := o.seen.begin()
+	if again && made.kind == onceOnly {
+		return subscription{}, notRestartable("it can be observed only once")
+	}
+	s, err := subscribe(ctx, nil, o.Observable, made)
+	if err != nil {
+		return subscription{}, err
+	}
+	if o.seen.observed(s.items) {
+		return subscription{}, notRestartable("two Observes gave the same channel")
+	}
+	if again && made.kind == events {
+		s.ifEmpty = notRestartable("its events have ended")
+	}
+	return s, nil
+}
+
+func notRestartable(why string) error {
+	return fmt.Errorf("rx: Wrap: the observable is hot: %s; open it in the function given to rx.RetryWhen: %w", why, stream.ErrNotRestartable)
+}
+
+// history records the subscriptions to a wrapped observable.
+type history struct {
+	mu    sync.Mutex
+	begun bool
+	last  <-chan rxgo.Item
+}
+
+// begin records a subscription and reports whether there was one before.
+func (h *history) begin() (again bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	again, h.begun = h.begun, true
+	return again
+}
+
+// observed records the channel of a subscription and reports whether the one before had the same.
+func (h *history) observed(items <-chan rxgo.Item) (same bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	same, h.last = items != nil && items == h.last, items
+	return same
 }

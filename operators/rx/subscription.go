@@ -3,6 +3,7 @@ package rx
 import (
 	"context"
 	"runtime"
+	"sync/atomic"
 
 	"github.com/reactivex/rxgo/v2"
 
@@ -12,7 +13,7 @@ import (
 // subscription is the result of one Observe.
 type subscription struct {
 	items   <-chan rxgo.Item
-	drain   drain
+	made    origin
 	own     *watchedContext // set if the observable was opened for this subscription, else nil
 	ifEmpty error           // what an end without any item means, nil for success
 }
@@ -21,8 +22,7 @@ type subscription struct {
 // subscription alone: it is o's context, and ends with run.
 func subscribe(run context.Context, own *watchedContext, o rxgo.Observable, made origin) (subscription, error) {
 	observe := func() subscription {
-		items := o.Observe(rxgo.WithContext(run))
-		return subscription{items: items, own: own, drain: made.drain(items, own != nil)}
+		return subscription{items: o.Observe(rxgo.WithContext(run)), made: made, own: own}
 	}
 	if made.kind != events {
 		return observe(), nil
@@ -72,12 +72,10 @@ func (s *subscription) next(ctx context.Context, n int) (item rxgo.Item, more bo
 type drain uint8
 
 const (
-	drainNone             drain = iota // nobody sends, or the channel is not the subscription's own
-	drainMost                          // the channel is closed when its producers are done
-	drainMostIfWatched                 // the same, if they watch the context; else as drainBriefly
-	drainBriefly                       // the channel may never be closed
-	drainAllUnlessWatched              // the same, if its producers watch the context; else as drainAll
-	drainAll                           // a source that others share is blocked as long as nobody receives
+	drainNone    drain = iota // nobody sends, or the channel is not the subscription's own
+	drainMost                 // the channel is closed when its producers are done
+	drainBriefly              // the channel may never be closed
+	drainAll                  // a source that others share is blocked as long as nobody receives
 )
 
 const (
@@ -89,7 +87,8 @@ const (
 // purpose: nobody can know when a source that ignores its context is done, so nobody can wait for it. It uses no timer,
 // so a bubble of testing/synctest has no timer left when its test has returned.
 func (s *subscription) abandon() {
-	if s.drain == drainNone {
+	drain := s.made.drain(s.items, s.own)
+	if drain == drainNone {
 		return
 	}
 	select {
@@ -99,10 +98,10 @@ func (s *subscription) abandon() {
 		}
 	default:
 	}
-	switch {
-	case s.drain == drainMost, s.drain == drainMostIfWatched && s.own.isWatched():
+	switch drain {
+	case drainMost:
 		go receiveMost(s.items)
-	case s.drain == drainAll, s.drain == drainAllUnlessWatched && !s.own.isWatched():
+	case drainAll:
 		go receiveAll(s.items)
 	default:
 		go receiveBriefly(s.items)
@@ -134,4 +133,18 @@ func receiveBriefly(items <-chan rxgo.Item) {
 func receiveAll(items <-chan rxgo.Item) {
 	for range items {
 	}
+}
+
+// watchedContext is the context of an attempt. It records whether Done has been called, that is, whether the source
+// waits for its end.
+type watchedContext struct {
+	context.Context
+	watched atomic.Bool
+}
+
+func (c *watchedContext) Done() <-chan struct{} {
+	if !c.watched.Load() { // a source may call it for each item, from several goroutines
+		c.watched.Store(true)
+	}
+	return c.Context.Done()
 }

@@ -64,7 +64,8 @@ func WriteResult(w io.Writer, t Tab, commandLine string, r report.Result) error 
 // alonePage is the name under which the script finds alone.
 const alonePage = "alone.html"
 
-// alone returns the page as one file without data. A page that is saved is this with the data of the page.
+// alone returns the page as one file without data, and without what the site says of itself. A page that is saved is this
+// with the data of the page.
 func alone() (string, error) {
 	files := map[string]string{}
 	for _, name := range []string{"index.html", "app.css", "app.js", "app.licenses.txt"} {
@@ -74,10 +75,13 @@ func alone() (string, error) {
 		}
 		files[name] = string(b)
 	}
+	head, rest, _ := strings.Cut(files["index.html"], `<link rel="canonical"`)
+	_, rest, _ = strings.Cut(rest, `content="summary_large_image">`)
 	return strings.NewReplacer(
+		"Five seconds of standstill, and your retries make it an outage", "A simulation of retries",
 		`<link rel="stylesheet" href="app.css">`, "<style>\n"+files["app.css"]+"</style>",
 		`<script src="app.js" defer></script>`, "<!--\n"+strings.ReplaceAll(files["app.licenses.txt"], "--", "- -")+"-->\n<script>"+files["app.js"]+"</script>",
-	).Replace(files["index.html"]), nil
+	).Replace(head + rest), nil
 }
 
 // WriteSite writes the page into a folder for a file server. The numbers of Default are in the page, so that it draws

@@ -32,7 +32,7 @@ func TestPageIsWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := page.String()
-		for _, no := range []string{`src="`, `href="app`, "</script><i>", "https://cdn"} {
+		for _, no := range []string{`src="`, `href="app`, "</script><i>", "https://cdn", "standstill", "canonical", `"og:`} {
 			if strings.Contains(text, no) {
 				t.Errorf("the page has %s", no)
 			}
