@@ -18,7 +18,8 @@ import (
 // of the connection.
 //
 // CheckResume does not see what the server itself loses, or an effect behind the stream. If client stores its position
-// outside of the stream, let each run begin with an empty store.
+// outside of the stream, let each run begin with an empty store. What the client logs, as by retry.Log(nil), is logged for
+// each scenario, at its virtual times; slog.SetDefault(slog.New(slog.DiscardHandler)) in TestMain prevents that.
 func CheckResume[T, P, V any](t testing.TB, feed Feed[T, P], client func(connect func(at P) stream.Stream[T]) stream.Stream[V], opts ...Option) Report {
 	t.Helper()
 	feed.require()

@@ -1,7 +1,7 @@
 // Package reconnecttest checks that a client comes back when its connection breaks, and loses and repeats nothing.
 //
 // [CheckResume] checks a stream, whose connections it makes from a [Feed]. [Check] checks any Go client that dials, of
-// whatever library and protocol, against a server in the test. Both run in virtual time and take about a second;
+// whatever library and protocol, against a server in the test. Both run in virtual time and take seconds;
 // [CheckTCP] does less, in real time, for what cannot: see package prove. The ways in which they break connections, and
 // what a client may not do, are listed in docs/testing.md of the repository. Nothing beyond that list is checked.
 //

@@ -59,9 +59,9 @@ func TestCheckResume_NothingToCompare(t *testing.T) {
 		want   string
 	}{
 		{"nothing", func(connect connect) ints { return connect(0).IgnoreElements() }, "undisturbed: it delivered nothing, on 1 connection"},
-		{"never connects", func(connect) ints { return stream.Never[int]() }, "undisturbed: it delivered nothing, on 0 connections"},
+		{"never connects", func(connect) ints { return stream.Never[int]() }, "undisturbed: it delivered nothing, on 0 connections; does it connect with the function that it is given?"},
 		{"fails", func(connect) ints { return stream.Fail[int](context.DeadlineExceeded) }, `undisturbed: it ended with the error "context deadline exceeded"`},
-		{"part", func(connect connect) ints { return connect(0).Take(2).Concat(stream.Never[int]()) }, "undisturbed: it delivered 2 values and was not done in an hour"},
+		{"part", func(connect connect) ints { return connect(0).Take(2).Concat(stream.Never[int]()) }, "undisturbed: it delivered 2 values and was not done in an hour; does it take all that comes, and does the server come to an end?"},
 		{"panics", func(connect) ints { return func(context.Context, func(int) bool) error { panic("boo") } }, "undisturbed: it panicked: boo\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -110,9 +110,9 @@ func (c *check) measure(t *testing.T, reporter testing.TB) bool {
 	case o.err != nil:
 		wrong = fault(prove.GaveUp, "", "it ended with the error %q", o.err)
 	case o.Count() == 0:
-		wrong = fault(prove.Unjudged, "", "it delivered nothing, on %s", judge.Count(len(r.dials), "connection"))
+		wrong = fault(prove.Unjudged, "does it connect with the function that it is given?", "it delivered nothing, on %s", judge.Count(len(r.dials), "connection"))
 	case r.values == 0:
-		wrong = fault(prove.Unjudged, "", "it delivered %s and was not done in an hour", judge.Count(o.Count(), "value"))
+		wrong = fault(prove.Unjudged, "does it take all that comes, and does the server come to an end?", "it delivered %s and was not done in an hour", judge.Count(o.Count(), "value"))
 	}
 	if wrong.Kind != "" {
 		g := &judge.Group{}

@@ -73,21 +73,27 @@ func TestSource_ValuesAndAStop(t *testing.T) {
 	}
 }
 
-// The run has not ended when the consumer has the last value in hand.
+// The run has not ended when the consumer has the last value in hand. The context of an attempt has another way to end.
 func TestSource_CancelledInAValue(t *testing.T) {
 	for _, last := range []int{2, 3} {
-		eachSource(t, func(t *testing.T, s stream.Stream[int]) {
-			ctx, cancel := context.WithCancelCause(t.Context())
-			n := 0
-			err := s.ForEach(ctx, func(v int) {
-				if n++; v == last {
-					cancel(errCause)
+		for _, retried := range []bool{false, true} {
+			eachSource(t, func(t *testing.T, s stream.Stream[int]) {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				n := 0
+				s = s.Tap(func(v int) {
+					if n++; v == last {
+						cancel(errCause)
+					}
+				})
+				if retried {
+					s = s.Retry(1)
+				}
+				err := s.ForEach(ctx, func(int) {})
+				if !endedBy(ctx, err) || n != last {
+					t.Errorf("cancelled in value %d, retried %t: %d values, %v", last, retried, n, err)
 				}
 			})
-			if !endedBy(ctx, err) || n != last {
-				t.Errorf("cancelled in value %d: %d values, %v", last, n, err)
-			}
-		})
+		}
 	}
 }
 

@@ -2,9 +2,12 @@ package main
 
 import (
 	"bufio"
+	"errors"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -55,6 +58,19 @@ func TestLabOpensTheBrowser(t *testing.T) {
 		p.signal(t, syscall.SIGINT)
 		if rest, code := p.end(t); rest != "" || code != 0 || p.err.String() != test.said {
 			t.Errorf("%q: exit code %d, %q, stderr %q, want %q", test.args, code, rest, p.err.String(), test.said)
+		}
+	}
+}
+
+// The second lab finds the usual port in use. On Linux every address 127.x.y.z is this machine's.
+func TestLabIsForThisMachineOnly(t *testing.T) {
+	for range 2 {
+		p := command(t, "lab")
+		p.start(t)
+		defer func() { _ = p.Process.Kill() }()
+		other := strings.TrimSuffix(strings.Replace(p.line(t), "http://127.0.0.1:", "127.0.0.2:", 1), "/")
+		if conn, err := new(net.Dialer).DialContext(t.Context(), "tcp4", other); !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Errorf("%s: %v, %v; want that it is refused", other, conn, err)
 		}
 	}
 }

@@ -291,6 +291,9 @@ func TestHelp(t *testing.T) {
 		if c != root && !c.HasSubCommands() && !strings.Contains(usage, "Examples:") {
 			t.Errorf("%s --help has no examples before the text", c.CommandPath())
 		}
+		if strings.Contains(out, " …\n") {
+			t.Errorf("%s: a line is cut off", c.CommandPath())
+		}
 		for line := range strings.Lines(c.Long) {
 			if len(line) > 82 {
 				t.Errorf("%s: a line of %d characters: %s", c.CommandPath(), len(line), line)

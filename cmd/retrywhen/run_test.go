@@ -248,6 +248,7 @@ func TestRunWritesTheLastOutputOnly(t *testing.T) {
 		code int
 	}{
 		{asChild(t, "count", file, "3", "7"), "run 3\n", 0},
+		{asChild(t, "environment", file+"2", "2", "7"), "2 7\n", 0}, // shorter than "1 unset"
 		{append([]string{"--limit=2"}, asChild(t, "count", file, "100", "7")...), "run 6\n", 7},
 		{[]string{"no-such-command"}, "", 127},
 	} {

@@ -72,11 +72,11 @@ func wordLines() []string {
 	var rows [][]string
 	for _, w := range retry.Words() {
 		d, _ := retry.Describe(backoff.Word{Name: w.Name, Value: w.Example}, strings.Clone)
-		rows = append(rows, []string{"  " + d.String(), d.Sentence})
+		word := "  " + d.String()
+		for _, line := range console.Wrap(52, strings.Fields(d.Sentence)...) {
+			rows = append(rows, []string{word, line})
+			word = ""
+		}
 	}
-	lines := console.Table([]string{"", ""}, rows, 2)[1:]
-	for i, l := range lines {
-		lines[i] = console.Shorten(l, 78)
-	}
-	return lines
+	return console.Table([]string{"", ""}, rows, 2)[1:]
 }

@@ -1,4 +1,3 @@
 // Package recipes has streams that continue where they stopped after a failure, one folder for each kind of source, to
-// be copied. Each has a test with a real server, whose connections are cut, refused and silenced while events flow.
-// docs/recipes.md explains them.
+// be copied. docs/recipes.md explains them, and says how each is tested.
 package recipes

@@ -21,7 +21,7 @@ type note struct {
 }
 
 // A long timeline has its first and its last notes.
-const firstNotes, lastNotes = 40, 20
+const firstNotes, lastNotes = 200, 100
 
 // NewTimeline returns a timeline that begins now. Its times are multiples of round.
 func NewTimeline(round time.Duration) Timeline { return Timeline{start: time.Now(), round: round} }

@@ -18,25 +18,13 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-type dialFunc = func(ctx context.Context, network, addr string) (net.Conn, error)
-
-type dialKey struct{}
-
 // The recipe comes back from every break of its connection, before and in the middle of each of the server's writes.
 func TestEvents_ComeBack(t *testing.T) {
-	normal := http.DefaultClient
-	defer func() { http.DefaultClient = normal }()
-	http.DefaultClient = &http.Client{Transport: &http.Transport{
-		DisableKeepAlives: true,
-		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			return ctx.Value(dialKey{}).(dialFunc)(ctx, network, addr)
-		},
-	}}
 	policy := retry.New(backoff.Exponential(time.Second, 2).Cap(30*time.Second).Jitter(jitter.Full), retry.ResetAfterItems(1))
 	reconnecttest.Check(t, func() reconnecttest.Run[int] {
 		return reconnecttest.Run[int]{Serve: twelveEvents, Client: func(ctx context.Context, dial reconnecttest.Dial, got func(int)) error {
-			ctx = context.WithValue(ctx, dialKey{}, dial)
-			return websocket.Events("ws://127.0.0.1/", 0, 30*time.Second, policy).ForEach(ctx, func(e websocket.Event) { got(e.ID) })
+			client := &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
+			return websocket.Events(client, "ws://127.0.0.1/", 0, 30*time.Second, policy).ForEach(ctx, func(e websocket.Event) { got(e.ID) })
 		}}
 	})
 }

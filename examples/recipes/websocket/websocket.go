@@ -20,12 +20,13 @@ type Event struct {
 	Data string `json:"data,omitempty"`
 }
 
-// Events returns the events of a feed after the one with the id start. An attempt fails if nothing comes within silence, not even a heartbeat, or if
-// the server closes the connection. The failure is permanent if the server's code means that a retry cannot help.
-func Events(url string, start int, silence time.Duration, policy stream.RetryHandler) stream.Stream[Event] {
+// Events returns the events of a feed after the one with the id start. The client dials; nil is http.DefaultClient. An
+// attempt fails if nothing comes within silence, not even a heartbeat, or if the server closes the connection. The failure
+// is permanent if the server's code means that a retry cannot help.
+func Events(client *http.Client, url string, start int, silence time.Duration, policy stream.RetryHandler) stream.Stream[Event] {
 	return operators.Resume(start, func(at int) stream.Stream[Event] {
 		var connection stream.Stream[Event] = func(ctx context.Context, yield func(Event) bool) error {
-			conn, response, err := websocket.Dial(ctx, url, nil)
+			conn, response, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPClient: client})
 			if err != nil {
 				return failure(err, response)
 			}

@@ -85,7 +85,7 @@ func TestEvents(t *testing.T) {
 	network := proxy.Start(t, server.Listener.Addr().String())
 	fault := network.Each()
 	account := ledger.Ledger{}
-	err := websocket.Events("ws://"+network.Address(), 0, silence, proxy.Policy).Take(n).ForEach(t.Context(), func(e websocket.Event) {
+	err := websocket.Events(nil, "ws://"+network.Address(), 0, silence, proxy.Policy).Take(n).ForEach(t.Context(), func(e websocket.Event) {
 		if account.Enter(e.ID)%every == 0 {
 			fault()
 		}
@@ -119,7 +119,7 @@ func TestEvents_Idle(t *testing.T) {
 	defer stop()
 	p := proxy.Policy.With(retry.OnRecovered(func(context.Context, retry.Recovery) { stop() }))
 	url := "ws" + strings.TrimPrefix(server.URL, "http")
-	if _, err := websocket.Events(url, 0, time.Hour, p).Collect(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := websocket.Events(nil, url, 0, time.Hour, p).Collect(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("not recovered: %v", err)
 	}
 }
@@ -129,7 +129,7 @@ func TestEvents_NoRetryCanHelp(t *testing.T) {
 		var connections atomic.Int64
 		server := feed(t, &connections, func(int64) int { return code })
 		url := "ws" + strings.TrimPrefix(server.URL, "http")
-		_, err := websocket.Events(url, 0, time.Minute, proxy.Policy).Collect(t.Context())
+		_, err := websocket.Events(nil, url, 0, time.Minute, proxy.Policy).Collect(t.Context())
 		if err == nil || connections.Load() != 1 {
 			t.Errorf("%d: %v after %d connections", code, err, connections.Load())
 		}

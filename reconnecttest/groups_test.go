@@ -1,0 +1,35 @@
+package reconnecttest
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// docs/testing.md lists the ways in which connections break.
+func TestGroups_AreDocumented(t *testing.T) {
+	text, err := os.ReadFile("../docs/testing.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(text), "These are the ways")
+	list, _, found := strings.Cut(list, "\n\n`AtLeastOnce`")
+	if !found {
+		t.Fatal("the list is gone")
+	}
+	lost := map[string]string{"log begins at the position": "dropped what it has sent", "position lost": "and the next event too"}
+	stream, client := newCheck("CheckResume", "event", resuming[int, int, int]{}, nil), newCheck("Check", "write", dialling[int]{}, nil)
+	client.dials = true
+	for _, c := range []*check{stream, client} {
+		for _, g := range slices.Concat(c.breakGroups(), c.stopGroups(), c.twiceGroups(), c.outageGroups(), c.lossGroups()) {
+			words := strings.Split(strings.ReplaceAll(g.name, ",", ""), " ")
+			if row := lost[g.name]; row != "" {
+				words = []string{row}
+			}
+			if slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(list, w) }) {
+				t.Errorf("%s is not in the list", g.name)
+			}
+		}
+	}
+}
