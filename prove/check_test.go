@@ -136,6 +136,7 @@ func TestCheck_RightClients(t *testing.T) {
 		"skips, allowed":        func(p *prove.Target) { p.Client, p.Latest, p.AtLeastOnce = client{lastOnly: true}.run, true, true },
 		"it polls":              func(p *prove.Target) { p.Client = client{polls: true}.run },
 		"it ends":               func(p *prove.Target) { p.Client = client{finite: true}.run },
+		"it writes":             func(p *prove.Target) { p.Client, p.Ways = client{writes: true}.run, []prove.Way{prove.End} },
 		"a run after the other": func(p *prove.Target) { p.Parallel, p.Places, p.Ways = 1, 1, []prove.Way{prove.Cut} },
 	} {
 		checks.Go(func() {

@@ -98,8 +98,11 @@ func (l *link) up() {
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := l.client.Read(buffer)
-		if l.now() == works {
+		switch way := l.now(); {
+		case way == works:
 			_, _ = l.server.Write(buffer[:n])
+		case way == End && n > 0: // a connection that a server has closed does so
+			l.reset()
 		}
 		if err != nil {
 			l.clientEnds(err)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"sync"
@@ -158,6 +159,7 @@ type client struct {
 	finite     bool // it returns after the sixth line
 	reconnects bool // after the first line it connects again
 	polls      bool // it asks for what there is, on one connection after the other
+	writes     bool // it notices by a write that the server has ended the connection
 	panics     bool
 	failed     bool // there was a failure
 	direct     bool // it does not use the proxy at all
@@ -242,6 +244,12 @@ func (c client) read(ctx context.Context, r prove.Run, next int, got func(string
 		if held != "" && (err != nil || line == "\n") {
 			got(held)
 			held = ""
+		}
+		for c.writes && err == io.EOF && ctx.Err() == nil {
+			time.Sleep(20 * time.Millisecond)
+			if _, failed := conn.Write([]byte("ping\n")); failed != nil {
+				err = failed
+			}
 		}
 		if err != nil && (!c.half || line == "") {
 			return count, err
