@@ -304,7 +304,7 @@ func (w *waiting) show() {
 	all := w.own()
 	w.net.mu.Lock()
 	defer w.net.mu.Unlock()
-	for _, place := range virtual.Waits(all) {
-		w.net.timeline.Note("%s", place)
+	for _, wait := range virtual.Waits(all) {
+		w.net.timeline.Note("%s", wait)
 	}
 }

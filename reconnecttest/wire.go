@@ -74,8 +74,8 @@ func (w *wire) sever(how fate) {
 	})
 }
 
-// over reports whether the client's end is of no use any more.
-func (w *wire) over() bool {
+// dead reports whether the client's end is of no use any more.
+func (w *wire) dead() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.reset || w.silent || w.server.closed
@@ -151,7 +151,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	w := c.wire
 	if c == w.client {
 		w.net.wrote()
-	} else if !w.over() {
+	} else if !w.dead() {
 		if how := w.net.send(w.link, -1); how != unbroken {
 			if w.net.amid {
 				w.change(func() { c.peer.onWay = append(c.peer.onWay, p[:len(p)/2]...) })

@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// Reference is the values that a client delivered undisturbed. A place is an index in it.
+// Reference is the values that a client delivered undisturbed.
 type Reference []any
 
-// nearest returns the place nearest to from whose value is equal to v and that is good, or -1. Values come nearly in
+// nearest returns the index nearest to from whose value is equal to v and that is good, or -1. Values come nearly in
 // order, so that a comparison is linear.
-func (r Reference) nearest(v any, from int, good func(place int) bool) int {
+func (r Reference) nearest(v any, from int, good func(index int) bool) int {
 	fits := func(i int) bool { return i >= 0 && i < len(r) && good(i) && reflect.DeepEqual(r[i], v) }
 	for d := range len(r) + 1 {
 		switch {
@@ -28,7 +28,7 @@ func (r Reference) nearest(v any, from int, good func(place int) bool) int {
 	return -1
 }
 
-// Tally records what a run delivers, as a multiset, by its places in the reference. It is safe for concurrent use.
+// Tally records what a run delivers, as a multiset, by its indexes in the reference. It is safe for concurrent use.
 type Tally struct {
 	unit func() int
 
@@ -39,13 +39,13 @@ type Tally struct {
 	count    int
 	taken    []bool
 	missing  int // values of the reference that have not come
-	next     int // the place after that of the value before
+	next     int // the index after that of the value before
 	furthest int // of the values that have come
 	lastAt   time.Time
 	repeated []any // values that came more often than in the reference
 	foreign  []any // that are not in it
-	swapped  []any // that came after one of a later place
-	older    []any // those repeated that came after one of a later place
+	swapped  []any // that came after one of a later index
+	older    []any // those repeated that came after one of a later index
 }
 
 // NewTally makes a tally of a run that is compared with ref, or makes the reference if ref is nil; unit returns the last
@@ -70,24 +70,24 @@ func (t *Tally) Enter(v any) int {
 		t.ref, t.of = append(t.ref, v), append(t.of, t.unit())
 		return t.count
 	}
-	place := t.ref.nearest(v, t.next, func(i int) bool { return !t.taken[i] })
-	if place >= 0 {
-		t.taken[place] = true
+	index := t.ref.nearest(v, t.next, func(i int) bool { return !t.taken[i] })
+	if index >= 0 {
+		t.taken[index] = true
 		t.missing--
-		if place < t.furthest {
+		if index < t.furthest {
 			t.swapped = append(t.swapped, v)
 		}
-		t.furthest = max(t.furthest, place)
-	} else if place = t.ref.nearest(v, t.next, func(int) bool { return true }); place >= 0 {
+		t.furthest = max(t.furthest, index)
+	} else if index = t.ref.nearest(v, t.next, func(int) bool { return true }); index >= 0 {
 		t.repeated = append(t.repeated, v)
-		if place < t.furthest {
+		if index < t.furthest {
 			t.older = append(t.older, v)
 		}
 	} else {
 		t.foreign = append(t.foreign, v)
 	}
-	if place >= 0 {
-		t.next = place + 1
+	if index >= 0 {
+		t.next = index + 1
 	}
 	return t.count
 }
@@ -136,7 +136,7 @@ func (t *Tally) LastCame() bool {
 	return !t.making && t.taken[len(t.taken)-1]
 }
 
-// Lost returns the values from a place of the reference on that have not come.
+// Lost returns the values from an index of the reference on that have not come.
 func (t *Tally) Lost(from int) (all []any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
