@@ -19,8 +19,9 @@ func TestGroups_AreDocumented(t *testing.T) {
 		t.Fatal("the list is gone")
 	}
 	lost := map[string]string{"log begins at the position": "dropped what it has sent", "position lost": "and the next event too"}
-	stream, client := newCheck("CheckResume", "event", resuming[int, int, int]{}, nil), newCheck("Check", "write", dialling[int]{}, nil)
-	client.dials = true
+	feed := Feed[int, int]{Events: []int{1}}
+	stream, client := newCheck("CheckResume", "event", resuming[int, int, int]{feed: feed}, nil), newCheck("Check", "write", dialling[int]{}, nil)
+	stream.units, client.units, client.dials = 1, 1, true
 	for _, c := range []*check{stream, client} {
 		for _, g := range slices.Concat(c.breakGroups(), c.stopGroups(), c.twiceGroups(), c.outageGroups(), c.lossGroups()) {
 			words := strings.Split(strings.ReplaceAll(g.name, ",", ""), " ")
