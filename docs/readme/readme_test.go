@@ -51,7 +51,7 @@ func ping(ctx context.Context, db database) error {
 
 func TestREADME_ACall(t *testing.T) {
 	for failures, waits := range []time.Duration{0, 1, 3, 7, 15, 15} {
-		check.Bubble(t, fmt.Sprint(failures), func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
 			start, calls := time.Now(), 0
 			err := ping(t.Context(), database{func(context.Context) error {
 				if calls++; calls <= failures {
