@@ -18,10 +18,6 @@ type Layer struct {
 // maxProcesses is the most processes of a Layer or a Strategy.
 const maxProcesses = 10_000
 
-func (c *checker) layer(field string, l Layer) {
-	c.count(field+".Processes", l.Processes, 0, maxProcesses)
-}
-
 // policies returns the policy of each process.
 func (l Layer) policies(rng *rand.Rand) []retry.Policy {
 	all := make([]retry.Policy, max(l.Processes, 1))

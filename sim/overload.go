@@ -93,7 +93,7 @@ func (o *Overload) check() error {
 	}
 	c.count("len(Layers)", len(o.Layers), 1, maxLayers)
 	for i, l := range o.Layers {
-		c.layer(fmt.Sprintf("Layers[%d]", i), l)
+		c.count(fmt.Sprintf("Layers[%d].Processes", i), l.Processes, 0, maxProcesses)
 	}
 	c.service(o.Service)
 	c.count("Queue", o.Queue, 0, maxClients)

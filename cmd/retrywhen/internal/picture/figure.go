@@ -273,7 +273,7 @@ func (f Figure) draw(s *svg) {
 
 func (p Panel) draw(s *svg, in box) {
 	at := func(q Point) Point {
-		return Point{in.x + q.X/positive(p.X.Most)*in.w, in.y + in.h - q.Y/positive(p.Y.Most)*in.h}
+		return Point{in.x + q.X/cmp.Or(p.X.Most, 1)*in.w, in.y + in.h - q.Y/cmp.Or(p.Y.Most, 1)*in.h}
 	}
 	s.text(Point{in.x, in.y - 17}, p.Title, plain, start, Ink)
 	for _, t := range p.X.Ticks {
@@ -337,11 +337,4 @@ func (p Panel) label(s *svg, at func(Point) Point, in box) {
 		s.circles([]Point{{x + 14, places[i]}}, 3, l.Color)
 		s.text(Point{x + 21, places[i] + 4}, console.Shorten(l.Text, longestLabel), small, start, Muted)
 	}
-}
-
-func positive(x float64) float64 {
-	if x > 0 {
-		return x
-	}
-	return 1
 }
