@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -226,5 +227,438 @@ func TestSeveral_Stopped(t *testing.T) {
 		"ZipSlice":           func(a, b, c strs) strs { return joined(operators.ZipSlice(a, b, c)).Take(1) },
 		"CombineLatest3":     func(a, b, c strs) strs { return operators.CombineLatest3(a, b, c, join3).Take(1) },
 		"CombineLatestSlice": func(a, b, c strs) strs { return joined(operators.CombineLatestSlice(a, b, c)).Take(1) },
+	})
+}
+
+func TestZipWith_Times(t *testing.T) {
+	expectTwo(t, map[string]two{
+		"each waits for the other":                    {"--a-b---c-|", "---xy-z", "---AB---C-|", "^---------!", "^---------!"},
+		"b ends while a waits":                        {"-a--------b", "--x|", "--A|", "^--!", "^--!"},
+		"b ends while a has a value":                  {"-a", "---|", "---|", "^--!", "^--!"},
+		"a ends while b waits":                        {"-a|", "x----y", "-A|", "^-!", "^-!"},
+		"a ends while b has a value":                  {"--a-|", "-xy", "--A-|", "^---!", "^---!"},
+		"both end":                                    {"-a|", "-x|", "-A|", "^-!", "^-!"},
+		"a is empty":                                  {"--|", "-x", "--|", "^-!", "^-!"},
+		"b is empty":                                  {"-a", "--|", "--|", "^-!", "^-!"},
+		"a fails":                                     {"-a#", "-x", "-A#", "^-!", "^-!"},
+		"a fails while b has a value":                 {"-a-#", "-xy", "-A-#", "^--!", "^--!"},
+		"b fails while a waits":                       {"-a", "-x#", "-A#", "^-!", "^-!"},
+		"b fails while a has a value":                 {"-ab", "-x-#", "-A-#", "^--!", "^--!"},
+		"the last pair comes before b's late failure": {"-a-(b|)", "-xy-#", "-A-(B|)", "^--!", "^--!"},
+	}, pairs, map[string]ofTwo{"ZipWith": func(a, b strs) strs { return operators.ZipWith(a, b, join) }})
+}
+
+// Whichever stream ends or fails, the others end with it, whatever they wait for.
+func TestZipWith3_AnEndOfAnyEndsAll(t *testing.T) {
+	for name, c := range map[string]struct{ a, b, c, want string }{
+		"c ends while b is awaited":                {"-a", "-----y-z", "---|", "---|"},
+		"c fails while b is awaited":               {"-a", "-----y-z", "---#", "---#"},
+		"c ends while b is silent":                 {"-a", "-", "---|", "---|"},
+		"c ends, and b would fail":                 {"-a", "-----#", "---|", "---|"},
+		"c ends after a triple, b would fail":      {"-a--b", "-x----#", "-z---|", "-a---|"},
+		"b ends while c is awaited":                {"-a", "---|", "-----y", "---|"},
+		"a ends while both have values":            {"--|", "-x", "-y", "--|"},
+		"c ends while a is awaited, b has a value": {"-----a", "-x", "---|", "---|"},
+	} {
+		session(t, name, func(s *streamtest.Session) {
+			zipped := operators.ZipWith3(cold(s, c.a), cold(s, c.b), cold(s, c.c), func(a, _, _ string) string { return a })
+			streamtest.Expect(s, zipped).ToBe(c.want)
+		})
+	}
+}
+
+func TestZipWith_StoppedAndCancelled(t *testing.T) {
+	session(t, "stopped, while a does not stop", func(s *streamtest.Session) {
+		rude := strs(func(_ context.Context, yield func(string) bool) error {
+			for range 3 {
+				yield("a")
+			}
+			return nil
+		})
+		streamtest.Expect(s, operators.ZipWith(rude, cold(s, "-x"), join).Take(1)).ToBeWith("-(A|)", pairs)
+	})
+	session(t, "cancelled while a waits", func(s *streamtest.Session) {
+		expectCancelled(s, operators.ZipWith(cold(s, "--a"), cold(s, "x--y"), second), "-----!", "--x---")
+	})
+	session(t, "cancelled while b waits", func(s *streamtest.Session) {
+		expectCancelled(s, operators.ZipWith(cold(s, "-ab"), cold(s, "-x"), second), "-----!", "-x----")
+	})
+}
+
+func TestZipWith_BothWaitForTheConsumer(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		var a, b atomic.Int64
+		n := 0
+		s := operators.ZipWith(counted(100, &a), counted(100, &b), add)
+		_ = s(t.Context(), func(int) bool {
+			time.Sleep(time.Second)
+			n++
+			if a.Load() != int64(n) || b.Load() != int64(n) {
+				t.Errorf("%d and %d made for pair %d", a.Load(), b.Load(), n)
+			}
+			return n < 10
+		})
+	})
+}
+
+func TestZip_Pairs(t *testing.T) {
+	streamtest.Run(t, func(s *streamtest.Session) {
+		streamtest.Expect(s, operators.Zip(cold(s, "-ab|"), stream.Range(1, 9))).
+			ToBeWith("-AB|", map[string]operators.Pair[string, int]{"A": {"a", 1}, "B": {"b", 2}})
+	})
+}
+
+func TestTakeUntil_Times(t *testing.T) {
+	expectTwo(t, map[string]two{
+		"stop's first value ends it":        {"-ab-c", "---x-y", "-ab|", "^--!", "^--!"},
+		"s ends first":                      {"-a|", "---x", "-a|", "^-!", "^-!"},
+		"s fails first":                     {"-a#", "---x", "-a#", "^-!", "^-!"},
+		"stop's end changes nothing":        {"-a--b|", "---|", "-a--b|", "^----!", "^--!"},
+		"stop's failure is a failure":       {"-a--b", "---#", "-a-#", "^--!", "^--!"},
+		"stop is over before the first one": {"----a", "---x", "---|", "^--!", "^--!"},
+		"empty":                             {"|", "---x", "|", "(^!)", "(^!)"},
+	}, nil, map[string]ofTwo{"TakeUntil": operators.TakeUntil[string, string]})
+	bubble(t, "cancelled while the consumer works, after stop has spoken: the error tells so", func(t *testing.T) {
+		for stop, alsoBoom := range map[string]bool{"20x": false, "20|": false, "20#": true} {
+			ctx := cancelAt(t, 30*ms)
+			err := operators.TakeUntil(fromScript("10a 50b"), fromScript(stop)).ForEach(ctx, func(string) { time.Sleep(30 * ms) })
+			if !errors.Is(err, errCause) || errors.Is(err, errBoom) != alsoBoom {
+				t.Errorf("stop %s: got %v", stop, err)
+			}
+		}
+	})
+}
+
+// A stream that ignores its context delivers no value after the other one has ended, and its error does not count.
+func TestTheOtherEndsAStreamThatIgnoresItsContext(t *testing.T) {
+	deaf := strs(func(_ context.Context, yield func(string) bool) error {
+		for v := 'a'; v < 'f'; v++ {
+			time.Sleep(2 * ms)
+			if !yield(string(v)) {
+				break
+			}
+		}
+		return errBoom
+	})
+	for name, c := range map[string]struct {
+		operator    ofTwo
+		other, want string
+	}{
+		"TakeUntil":      {operators.TakeUntil[string, string], "-----x", "--a-b-|"},
+		"WithLatestFrom": {func(s, other strs) strs { return operators.WithLatestFrom(s, other, first) }, "x----#", "--a-b-#"},
+		"Sample":         {func(sampler, s strs) strs { return operators.Sample(s, sampler) }, "-x-y-(z|)", "--x-y-|"},
+	} {
+		session(t, name, func(s *streamtest.Session) {
+			streamtest.Expect(s, c.operator(deaf, cold(s, c.other))).ToBe(c.want)
+		})
+	}
+}
+
+func TestTakeUntil_NoValueAfterStop(t *testing.T) {
+	bubble(t, "while the consumer is busy", func(t *testing.T) {
+		got := playWith(t.Context(), operators.TakeUntil(fromScript("10a 20b 30c"), fromScript("25x")), func(string) bool {
+			time.Sleep(10 * ms)
+			return true
+		})
+		if want := "10a 20b 30|"; got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	})
+	session(t, "stop is cancelled at its first value, and waited for", func(s *streamtest.Session) {
+		slow := cold(s, "--x-y").OnEnd(func(error) { time.Sleep(3 * ms) })
+		streamtest.Expect(s, operators.TakeUntil(cold(s, "-a"), slow)).ToBe("-a---|")
+	})
+	bubble(t, "a panic of stop ends it", func(t *testing.T) {
+		stop := stream.Timer(10 * ms).Tap(func(time.Time) { panic(errBoom) })
+		v := recovered(func() { _, _ = operators.TakeUntil(stream.Never[int](), stop).Collect(t.Context()) })
+		if err, ok := v.(error); !ok || !errors.Is(err, errBoom) {
+			t.Errorf("%v", v)
+		}
+	})
+}
+
+func TestCombineLatest(t *testing.T) {
+	expectTwo(t, map[string]two{
+		"each value with the other's last":  {"-a--b---|", "--xy--|", "--ADB---|", "^-------!", "^-----!"},
+		"it goes on when one has ended":     {"-a|", "---xy|", "---AD|", "^-!", "^----!"},
+		"b ended without a value":           {"-a-b", "--|", "--|", "^-!", "^-!"},
+		"a ended without a value":           {"--|", "-x-y", "--|", "^-!", "^-!"},
+		"b ended without a value, a before": {"-a|", "---|", "---|", "^-!", "^--!"},
+		"both ended without a value":        {"--|", "--|", "--|", "^-!", "^-!"},
+		"a fails":                           {"-a-#", "--x", "--A#", "^--!", "^--!"},
+		"b fails":                           {"-a", "--x#", "--A#", "^--!", "^--!"},
+		"b fails before its first value":    {"-a", "--#", "--#", "^-!", "^-!"},
+		"a ends, then b fails":              {"-a|", "---x#", "---A#", "^-!", "^---!"},
+	}, pairs, map[string]ofTwo{"CombineLatest": func(a, b strs) strs { return operators.CombineLatest(a, b, join) }})
+	session(t, "stopped at a value of a, or of b", func(s *streamtest.Session) {
+		streamtest.Expect(s, operators.CombineLatest(cold(s, "-a-b"), cold(s, "--x"), join).Take(1)).ToBeWith("--(A|)", pairs)
+		streamtest.Expect(s, operators.CombineLatest(cold(s, "--a"), cold(s, "-x"), join).Take(1)).ToBeWith("--(A|)", pairs)
+	})
+	bubble(t, "a slow consumer slows both, and no combination is dropped", func(t *testing.T) {
+		n := 0
+		err := operators.CombineLatest(stream.Range(1, 10), stream.Range(1, 10), add).ForEach(t.Context(), func(v int) {
+			n++
+			time.Sleep(time.Second)
+		})
+		if err != nil || n < 10 || n > 19 {
+			t.Errorf("%d combinations, %v", n, err)
+		}
+	})
+}
+
+func TestWithLatestFrom(t *testing.T) {
+	withLatest := func(s, other strs) strs { return operators.WithLatestFrom(s, other, join) }
+	expectTwo(t, map[string]two{
+		"each value of s with the other's last": {"---b--c|", "--x-yz", "---E--C|", "^------!", "^------!"},
+		"the first value is held":               {"-abc-----d|", "----x", "----(AEF)G|", "^---------!", "^---------!"},
+		"and the end behind it":                 {"-a|", "---x", "---(A|)", "^--!", "^--!"},
+		"the other's end changes nothing":       {"-a-b--c|", "--x-|", "--AE--F|", "^------!", "^---!"},
+		"the other is empty":                    {"-a-b---|", "--|", "-------|", "^------!", "^-!"},
+		"the other is empty, s waits for it":    {"-a|", "---|", "---|", "^--!", "^--!"},
+		"the other fails while s is held":       {"-a|", "---#", "---#", "^--!", "^--!"},
+		"the other never has a value":           {"-------|", "-", "-------|", "^------!", "^------!"},
+		"s is empty":                            {"-------|", "--x", "-------|", "^------!", "^------!"},
+		"s fails":                               {"---b#", "--x", "---E#", "^---!", "^---!"},
+		"s fails before its first value":        {"-#", "--x", "-#", "^!", "^!"},
+		"the other fails":                       {"---b--c", "--x-#", "---E#", "^---!", "^---!"},
+		"the other begins at once":              {"---a|", "x", "---A|", "^---!", "^---!"},
+	}, pairs, map[string]ofTwo{"WithLatestFrom": withLatest})
+	session(t, "the other fails at its first value, for which s waits", func(s *streamtest.Session) {
+		streamtest.Expect(s, withLatest(cold(s, "-a----b"), cold(s, "---(x#)"))).ToBeWith("---(A#)", pairs)
+	})
+	for name, diagram := range map[string]string{"": "---a", ", and would end": "---a|"} {
+		session(t, "cancelled while s is held"+name, func(s *streamtest.Session) {
+			expectCancelled(s, withLatest(cold(s, diagram), stream.Never[string]()), "----- 1s !", "----- 1s -")
+		})
+	}
+	session(t, "cancelled while s is held, which ignores it", func(s *streamtest.Session) {
+		rude := func(_ context.Context, yield func(string) bool) error { yield("a"); return nil }
+		expectCancelled(s, withLatest(rude, stream.Never[string]()), "-----!", "------")
+	})
+	bubble(t, "none of many values is lost when the other has one at once", func(t *testing.T) {
+		n := 0
+		s := operators.WithLatestFrom(stream.Range(0, 100_000), stream.Of("x").Concat(stream.Never[string]()), func(v int, _ string) int { return v })
+		if err := s.ForEach(t.Context(), func(v int) {
+			if v != n {
+				t.Fatalf("%d, want %d", v, n)
+			}
+			n++
+		}); err != nil || n != 100_000 {
+			t.Error(n, err)
+		}
+	})
+	bubble(t, "the other never waits", func(t *testing.T) {
+		got := playWith(t.Context(), operators.WithLatestFrom(fromScript("20a 21b 22|"), fromScript("10x 50y 60z 70|"), join), func(string) bool {
+			time.Sleep(100 * ms)
+			return true
+		})
+		if want := "20ax 120bz 220|"; got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	})
+}
+
+// Whichever of the two comes first, neither waits for the other forever, and the values that come to s are all
+// delivered.
+func TestWithLatestFrom_OfOneShare(t *testing.T) {
+	diagonal := func(a, b int) [2]int { return [2]int{a, b} }
+	shares := map[string]func(ints) ints{
+		"Share":     operators.Share[int],
+		"ShareN(2)": func(s ints) ints { return operators.ShareN(s, 2) },
+	}
+	for name, share := range shares {
+		bubble(t, name+", at once", func(t *testing.T) {
+			for range 300 {
+				s := share(stream.Range(0, 20))
+				got, err := operators.WithLatestFrom(s, s, diagonal).Collect(t.Context())
+				if err != nil || name != "Share" && len(got) != 20 { // of a Share, s may come when the run is ending
+					t.Fatal(got, err)
+				}
+				for i := 1; i < len(got); i++ {
+					if got[i][0] != got[i-1][0]+1 {
+						t.Fatal(got)
+					}
+				}
+			}
+		})
+		session(t, name+", in time", func(s *streamtest.Session) {
+			shared := share(stream.Of(1, 2, 3).Delay(2 * ms))
+			streamtest.Expect(s, operators.WithLatestFrom(shared, shared, func(a, _ int) int { return a })).ToBe("--1-2-(3|)")
+		})
+	}
+	bubble(t, "in one another", func(t *testing.T) {
+		for range 100 {
+			s := operators.Share(stream.Range(0, 5))
+			inner := operators.WithLatestFrom(s, s, add)
+			if _, err := operators.WithLatestFrom(s, inner, add).Collect(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	session(t, "the other comes late", func(s *streamtest.Session) {
+		shared := operators.Share(stream.Range(0, 3))
+		other := operators.ConcatMap(stream.Timer(3*ms), func(time.Time) ints { return shared })
+		streamtest.Expect(s, operators.WithLatestFrom(shared, other, diagonal).Take(1)).ToBeWith("---(D|)", map[string][2]int{"D": {0, 0}})
+	})
+	bubble(t, "a value that is not held is not given twice", func(t *testing.T) {
+		s := operators.Share(stream.Range(0, 4))
+		var seen []int
+		other := stream.Of(9).Concat(operators.ConcatMap(stream.Timer(10*ms), func(time.Time) ints { return s.Take(1).Repeat(3) }))
+		other = other.Tap(func(v int) { seen = append(seen, v) })
+		err := operators.WithLatestFrom(s, other, diagonal).ForEach(t.Context(), func([2]int) { time.Sleep(15 * ms) })
+		if err != nil || !slices.Equal(seen, []int{9, 1, 2, 3}) {
+			t.Error(seen, err)
+		}
+	})
+	session(t, "with a Buffer it may drop the first", func(s *streamtest.Session) {
+		shared := operators.Share(cold(s, "-a-b---c|"))
+		streamtest.Expect(s, operators.WithLatestFrom(shared.Buffer(1), shared.Skip(1), first)).ToBe("---(ab)c|")
+	})
+}
+
+func TestSample(t *testing.T) {
+	expectTwo(t, map[string]two{
+		"the last value, once":            {"-ab----c--|", "---x--y--z", "---b-----c|", "^---------!", "^---------!"},
+		"what was not sampled is dropped": {"-a|", "---x", "--|", "^-!", "^-!"},
+		"the sampler ends":                {"-a--b", "--x|", "--a|", "^--!", "^--!"},
+		"nothing to sample":               {"-", "-x|", "--|", "^-!", "^-!"},
+		"s is empty":                      {"--|", "-x-y", "--|", "^-!", "^-!"},
+		"s fails":                         {"-a--#", "--x", "--a-#", "^---!", "^---!"},
+		"the sampler fails":               {"-a", "--x-#", "--a-#", "^---!", "^---!"},
+	}, nil, map[string]ofTwo{"Sample": operators.Sample[string, string]})
+	session(t, "every 3 ms", func(s *streamtest.Session) {
+		streamtest.Expect(s, operators.Sample(cold(s, "-ab----c--|"), stream.Interval(3*ms))).ToBe("---b-----c|")
+	})
+	bubble(t, "s never waits for the consumer", func(t *testing.T) {
+		got := playWith(t.Context(), operators.Sample(fromScript("10a 30b 50c 70d 200e 500|"), stream.Interval(20*ms)), func(string) bool {
+			time.Sleep(100 * ms)
+			return true
+		})
+		if want := "20a 120d 220e 500|"; got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	})
+}
+
+func TestRace(t *testing.T) {
+	expectTwo(t, map[string]two{
+		"the first value wins":             {"---a|", "--x--y|", "--x--y|", "^-!", "^-----!"},
+		"the end wins":                     {"---a|", "--|", "--|", "^-!", "^-!"},
+		"an error wins":                    {"---a|", "--#", "--#", "^-!", "^-!"},
+		"the winner's error":               {"---a", "--x-#", "--x-#", "^-!", "^---!"},
+		"the winner may be slow afterward": {"---a|", "--x 1s y|", "--x 1s y|", "^-!", "^--- 1s !"},
+	}, nil, map[string]ofTwo{
+		"Race":          func(a, b strs) strs { return operators.Race(a, b) },
+		"Race of three": func(a, b strs) strs { return operators.Race(b, stream.Never[string](), a) },
+	})
+	t.Run("of none is empty", func(t *testing.T) { expectValues(t, operators.Race[int](), nil, nil) })
+	t.Run("of none, cancelled before", func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(errCause)
+		if _, err := operators.Race[int]().Collect(ctx); !errors.Is(err, errCause) {
+			t.Error(err)
+		}
+	})
+	session(t, "of streams that never yield, cancelled", func(s *streamtest.Session) {
+		expectCancelled(s, operators.Race(cold(s, "-"), cold(s, "-")), "-----!", "------")
+	})
+	t.Run("the argument slice is copied", func(t *testing.T) {
+		s := []stream.Stream[int]{stream.Of(1), stream.Never[int]()}
+		race := operators.Race(s...)
+		s[0], s[1] = nil, nil
+		expectValues(t, race, []int{1}, nil)
+	})
+}
+
+func TestRace_LosersHaveReturnedBeforeTheFirstValue(t *testing.T) {
+	session(t, "they wind down side by side", func(s *streamtest.Session) {
+		loser := windingDown(cold(s, "---------z"), 2*ms)
+		streamtest.Expect(s, operators.Race(loser, cold(s, "--x--y|"), loser, loser)).ToBe("----xy|")
+	})
+	session(t, "also when the end wins", func(s *streamtest.Session) {
+		loser := windingDown(cold(s, "---------z"), 2*ms)
+		streamtest.Expect(s, operators.Race(loser, cold(s, "--|"), loser)).ToBe("----|")
+	})
+	bubble(t, "a loser's panic is raised", func(t *testing.T) {
+		bad := stream.Stream[string](func(ctx context.Context, _ func(string) bool) error {
+			<-ctx.Done()
+			panic(errBoom)
+		})
+		v := recovered(func() { _, _ = operators.Race(bad, stream.Of("x").Delay(ms)).Collect(t.Context()) })
+		if err, ok := v.(error); !ok || !errors.Is(err, errBoom) {
+			t.Errorf("%v", v)
+		}
+	})
+}
+
+// combined are the operators that end when one of their streams does. They get two streams.
+var combined = map[string]func(a, b strs) strs{
+	"ZipWith":  func(a, b strs) strs { return operators.ZipWith(a, b, join) },
+	"ZipSlice": func(a, b strs) strs { return joined(operators.ZipSlice(a, b)) },
+	"ZipWith3": func(a, b strs) strs { return operators.ZipWith3(a, stream.Of("").Repeat(9), b, join3) },
+	"ZipWith3, the second": func(a, b strs) strs {
+		return operators.ZipWith3(a, b, stream.Of("").Repeat(9), join3)
+	},
+	"CombineLatest": func(a, b strs) strs { return operators.CombineLatest(a, b, join) },
+	"CombineLatest3": func(a, b strs) strs {
+		return operators.CombineLatest3(a, stream.Never[string](), b, join3)
+	},
+	"CombineLatestSlice": func(a, b strs) strs { return joined(operators.CombineLatestSlice(a, b)) },
+}
+
+// An end does not hide an error of another stream, but the error with which a stream obeys the cancel does not count.
+func TestEndAtOnce_ErrorOfAnotherStream(t *testing.T) {
+	// deaf ends after 3 ms, whatever its context says.
+	deaf := func(err error) strs {
+		return func(context.Context, func(string) bool) error { time.Sleep(3 * ms); return err }
+	}
+	for name, apply := range combined {
+		session(t, name, func(s *streamtest.Session) {
+			for _, c := range []struct {
+				other strs
+				want  string
+			}{
+				{cold(s, "-"), "--|"},
+				{waitingForRetry, "--|"},
+				{deaf(nil), "---|"},
+				{deaf(errBoom), "---#"},
+				{deaf(context.Canceled), "---|"},
+				{deaf(errors.Join(errBoom, context.Canceled)), "---|"},
+			} {
+				streamtest.Expect(s, apply(cold(s, "--|"), c.other)).Error(errBoom).ToBe(c.want)
+				streamtest.Expect(s, apply(c.other, cold(s, "--|"))).Error(errBoom).ToBe(c.want)
+			}
+		})
+	}
+}
+
+// Of an end and an error at one instant either may be the result, and nothing else.
+func TestEndAtOnce_EndAndErrorAtOneInstant(t *testing.T) {
+	end, bad := stream.Empty[string](), stream.Fail[string](errBoom)
+	for name, apply := range combined {
+		t.Run(name, func(t *testing.T) {
+			errs := 0
+			for range 200 {
+				for _, s := range []strs{apply(end, bad), apply(bad, end), apply(stream.Of("a"), stream.Of("b").MustNotEnd(errBoom))} {
+					_, err := s.Collect(t.Context())
+					if err != nil {
+						if errs++; err != errBoom {
+							t.Fatal(err)
+						}
+					}
+				}
+			}
+			if errs < 300 {
+				t.Errorf("the error was hidden in %d of 600 runs", 600-errs)
+			}
+		})
+	}
+	t.Run("a panic is never hidden", func(t *testing.T) {
+		for range 200 {
+			crash := strs(func(ctx context.Context, _ func(string) bool) error { <-ctx.Done(); panic(errBoom) })
+			if recovered(func() { _, _ = operators.ZipSlice(end, crash).Collect(t.Context()) }) == nil {
+				t.Fatal("no panic")
+			}
+		}
 	})
 }

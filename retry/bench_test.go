@@ -26,34 +26,27 @@ func BenchmarkDo(b *testing.B) {
 	})
 	boom := errors.New("boom")
 	atOnce := retry.New(backoff.Backoff{}, retry.Limit(20))
+	n := 0
+	flaky := func(context.Context) (int, error) {
+		if n++; n%11 != 0 {
+			return 0, boom
+		}
+		return 1, nil
+	}
 	b.Run("ten failures", func(b *testing.B) {
 		b.ReportAllocs()
 		ctx := context.Background()
-		n := 0
-		f := func(context.Context) (int, error) {
-			if n++; n%11 != 0 {
-				return 0, boom
-			}
-			return 1, nil
-		}
 		for b.Loop() {
-			if _, err := retry.Do(ctx, atOnce, f); err != nil {
+			if _, err := retry.Do(ctx, atOnce, flaky); err != nil {
 				b.Fatal(err)
 			}
 		}
 	})
 	b.Run("ten failures, plain loop", func(b *testing.B) {
 		ctx := context.Background()
-		n := 0
-		f := func(context.Context) (int, error) {
-			if n++; n%11 != 0 {
-				return 0, boom
-			}
-			return 1, nil
-		}
 		for b.Loop() {
 			for range 20 {
-				if _, err := f(ctx); err == nil {
+				if _, err := flaky(ctx); err == nil {
 					break
 				}
 			}

@@ -17,7 +17,7 @@ func BenchmarkOCC(b *testing.B) {
 			var calls int64
 			for b.Loop() {
 				o.Seed++
-				calls += runOCC(b, o).Calls
+				calls += mustRun(b, o).Calls
 			}
 			b.ReportMetric(float64(calls)/b.Elapsed().Seconds()/1e6, "Mattempts/s")
 		})
@@ -36,7 +36,7 @@ func BenchmarkHerd(b *testing.B) {
 	} {
 		b.Run(s.Name, func(b *testing.B) {
 			for b.Loop() {
-				r := runHerd(b, Herd{Policy: s.Policy, Placement: s.Placement, Jobs: 1_000_000, Retries: 10})
+				r := mustRun(b, Herd{Policy: s.Policy, Placement: s.Placement, Jobs: 1_000_000, Retries: 10})
 				r.Waits()
 				r.Totals()
 				if _, err := r.Load(time.Second); err != nil {
@@ -48,7 +48,7 @@ func BenchmarkHerd(b *testing.B) {
 }
 
 func BenchmarkWindows(b *testing.B) {
-	r := runHerd(b, Herd{Policy: retry.New(backoff.Sidekiq()), Jobs: 1_000_000, Retries: 10})
+	r := mustRun(b, Herd{Policy: retry.New(backoff.Sidekiq()), Jobs: 1_000_000, Retries: 10})
 	for b.Loop() {
 		if _, err := r.Windows(time.Second); err != nil {
 			b.Fatal(err)

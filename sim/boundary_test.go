@@ -52,7 +52,7 @@ func TestBoundaryIsOfItsOverloads(t *testing.T) {
 		for run := range uint64(b.Runs) {
 			o := b.Overload
 			o.Load, o.Layers, o.Seed = b.Loads[i%3], callers.Layers, run
-			r := runOverload(t, o)
+			r := mustRun(t, o)
 			if r.Recovery.Verdict == Recovered {
 				recovered++
 				after = max(after, r.Recovery.After)

@@ -21,15 +21,6 @@ func chosen(clients int) Choose {
 	return Choose{Clients: clients, Capacity: 20, Outages: []time.Duration{2 * time.Second, 20 * time.Second, time.Minute}, Runs: 3}
 }
 
-func runChoose(t *testing.T, c Choose) *Choices {
-	t.Helper()
-	r, err := c.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
 // A tiled fleet waits for 1.1 times the time that the server needs for all. It is never refused, never exceeds the
 // capacity, and needs at most 22 % more than the shortest possible time, for 220 to 2,500 clients and outages of 2 to
 // 60 s. Exponential backoff with full jitter is refused at least a thousand times.
@@ -39,7 +30,7 @@ func TestChooseOneWave(t *testing.T) {
 		fleets = fleets[:1]
 	}
 	for _, clients := range fleets {
-		r := runChoose(t, chosen(clients))
+		r := mustRun(t, chosen(clients))
 		i := r.Recommended
 		if i < 0 || r.Choices[i].Name != "one wave, tiled" {
 			t.Fatalf("%d clients: recommended is %d", clients, i)
@@ -65,7 +56,7 @@ func TestChooseLessThanOneWave(t *testing.T) {
 	for _, factor := range []float64{0.95, 1, 1.02, 1.04, 1.05, 1.06, 1.07, 1.08, 1.1} {
 		wait := time.Duration(factor * float64(50*time.Second))
 		c.Strategies = []Strategy{{fmt.Sprint(factor), retry.New(backoff.Constant(wait).Tiled()), OneProcess, 0}}
-		for _, o := range runChoose(t, c).Choices[0].Outages {
+		for _, o := range mustRun(t, c).Choices[0].Outages {
 			misses := o.Refusals.Mean > 0
 			if misses != (factor < 1.06) || misses && o.After.Most < 19*wait/10 || !misses && o.After.Most > wait {
 				t.Errorf("%v times what the server needs, down for %v: %v refusals, all served after %v", factor, o.Down, o.Refusals.Mean, o.After.Most)
@@ -93,7 +84,7 @@ func TestTiledContention(t *testing.T) {
 func TestChooseTargets(t *testing.T) {
 	c := chosen(200)
 	names := func(c Choose) (meet []string, recommended string) {
-		r := runChoose(t, c)
+		r := mustRun(t, c)
 		for _, x := range r.Choices {
 			if x.Meets {
 				meet = append(meet, x.Name)
@@ -138,13 +129,13 @@ func TestChooseTargets(t *testing.T) {
 	}
 	// A client that comes after a week is not served.
 	c.Strategies = []Strategy{{"late", retry.New(backoff.Constant(200 * time.Hour)), OneProcess, 0}}
-	if r := runChoose(t, c); r.Recommended != -1 || r.Choices[0].Meets {
+	if r := mustRun(t, c); r.Recommended != -1 || r.Choices[0].Meets {
 		t.Errorf("%+v", r.Choices[0])
 	}
 	// A client that gives up is never served.
 	c = chosen(200)
 	c.Strategies = []Strategy{{"three", retry.New(backoff.Constant(time.Second), retry.Limit(3)), OneProcess, 0}}
-	r := runChoose(t, c)
+	r := mustRun(t, c)
 	if x := r.Choices[0]; x.Meets || x.Outages[2].Unserved != 600 || r.Recommended != -1 {
 		t.Errorf("%+v", x)
 	}
@@ -157,7 +148,7 @@ func TestChooseIsOfItsOutages(t *testing.T) {
 	var got *Choices
 	for _, cores := range []int{1, 3} {
 		onCores(t, cores, func() {
-			r := runChoose(t, c)
+			r := mustRun(t, c)
 			if got != nil && !reflect.DeepEqual(r, got) {
 				t.Errorf("on %d cores it is %+v", cores, r)
 			}
@@ -290,7 +281,7 @@ func TestChooseAgainstASearch(t *testing.T) {
 		c := Choose{
 			Clients: test.clients, Capacity: test.capacity, Outages: []time.Duration{2 * time.Second, 20 * time.Second}, Served: test.served, Wait: test.wait, Runs: 3,
 		}
-		got := runChoose(t, c)
+		got := mustRun(t, c)
 		type found struct {
 			refusals, wait, end, attempts float64
 			meets                         bool

@@ -170,7 +170,7 @@ func afterStall(t *testing.T, l Layer) string {
 	t.Helper()
 	o := stalled(80, 5*time.Second, l)
 	o.Horizon = 20 * time.Minute
-	r := runOverload(t, o)
+	r := mustRun(t, o)
 	if r.Recovery.Verdict == NotRecovered {
 		return "not within " + r.Recovery.Within.String()
 	}
@@ -186,7 +186,7 @@ func TestTheTokensOfAllProcessesDelayARecovery(t *testing.T) {
 	after := func(l Layer, load float64) float64 {
 		o := stalled(load, 5*time.Second, l)
 		o.Horizon = 20 * time.Minute
-		return runOverload(t, o).Recovery.After.Seconds()
+		return mustRun(t, o).Recovery.After.Seconds()
 	}
 	for _, load := range []float64{50, 80} {
 		none := after(retrying(0), load)
@@ -203,7 +203,7 @@ func TestTheTokensOfAllProcessesDelayARecovery(t *testing.T) {
 		o := stalled(80, 5*time.Second, budgeted(200, 10, spent))
 		o.Trigger.At += healthy
 		o.Horizon = o.Trigger.At + 20*time.Minute
-		return runOverload(t, o).Recovery.After.Seconds()
+		return mustRun(t, o).Recovery.After.Seconds()
 	}
 	if full, empty, later := filled(0, 0), filled(10, 0), filled(10, 6*time.Minute); full < 100 || empty > 40 || later < 100 {
 		t.Errorf("recovered after %v s with full budgets, %v s with empty ones, %v s with budgets that were empty 6 minutes before", full, empty, later)

@@ -101,7 +101,7 @@ func TestOpenQuestionInBins(t *testing.T) {
 		var peak, dead float64
 		for seed := range uint64(200) {
 			h := Herd{Policy: q.Strategies[test.strategy].Policy, Jobs: q.Jobs, Retries: q.Retries, Seed: seed}
-			l, err := runHerd(t, h).Load(test.bin)
+			l, err := mustRun(t, h).Load(test.bin)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -119,7 +119,7 @@ func TestOpenQuestionWindowIsTheLeastWithNothingDead(t *testing.T) {
 	var widest time.Duration
 	for seed := range uint64(200) {
 		h := Herd{Policy: q.Strategies[4].Policy, Jobs: q.Jobs, Retries: q.Retries, Seed: seed}
-		times := runHerd(t, h).sorted()
+		times := mustRun(t, h).sorted()
 		for i, at := range times[1:] {
 			widest = max(widest, at-times[i])
 		}
@@ -150,7 +150,7 @@ func TestComparisonIsOfItsHerds(t *testing.T) {
 	for i, s := range c.Strategies {
 		var want [2]Figures
 		for run := range want {
-			r := runHerd(t, Herd{Policy: s.Policy, Placement: s.Placement, Jobs: 20, Retries: 3, Seed: 8 + uint64(run)})
+			r := mustRun(t, Herd{Policy: s.Policy, Placement: s.Placement, Jobs: 20, Retries: 3, Seed: 8 + uint64(run)})
 			waits, total := r.Waits(), r.Totals()[2]
 			w, err := r.Windows(c.PeakWindow, c.DeadWindow)
 			if err != nil {

@@ -16,15 +16,6 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-func runHerd(t testing.TB, h Herd) *HerdResult {
-	t.Helper()
-	r, err := h.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
 func TestHerdRetriesComeAtTheSumOfTheDelays(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -50,7 +41,7 @@ func TestHerdRetriesComeAtTheSumOfTheDelays(t *testing.T) {
 
 func TestHerdDecorrelatedIsTheChainOfAfter(t *testing.T) {
 	const base, most = 5 * time.Millisecond, 200 * time.Millisecond
-	r := runHerd(t, Herd{Policy: retry.New(backoff.Decorrelated(base).Cap(most)), Jobs: 20_000, Retries: 6, Seed: 3})
+	r := mustRun(t, Herd{Policy: retry.New(backoff.Decorrelated(base).Cap(most)), Jobs: 20_000, Retries: 6, Seed: 3})
 	grown := 0
 	for job := range r.Jobs {
 		prev := base
@@ -82,7 +73,7 @@ func TestHerdDecorrelatedIsTheChainOfAfter(t *testing.T) {
 func TestHerdTiledWavesAbut(t *testing.T) {
 	const jobs, retries, d = 1000, 6, 10 * time.Second
 	for _, p := range []Placement{OneProcess, ByKey, ByOrdinal} {
-		r := runHerd(t, Herd{Policy: retry.New(backoff.Linear(d).Tiled()), Placement: p, Jobs: jobs, Retries: retries, Seed: 7})
+		r := mustRun(t, Herd{Policy: retry.New(backoff.Linear(d).Tiled()), Placement: p, Jobs: jobs, Retries: retries, Seed: 7})
 		for job := range jobs {
 			u := float64(r.At(job, 1)) / float64(d)
 			var start, before time.Duration
@@ -158,7 +149,7 @@ func TestOneProcessIsTheGoldenSequence(t *testing.T) {
 }
 
 func TestByKeyFixesEveryDelayOfAJob(t *testing.T) {
-	r := runHerd(t, Herd{Policy: retry.New(backoff.Constant(time.Second).Jitter(jitter.Full)), Placement: ByKey, Jobs: 100, Retries: 3, Seed: 5})
+	r := mustRun(t, Herd{Policy: retry.New(backoff.Constant(time.Second).Jitter(jitter.Full)), Placement: ByKey, Jobs: 100, Retries: 3, Seed: 5})
 	seen := map[time.Duration]bool{}
 	for job := range r.Jobs {
 		wait := r.At(job, 1)
@@ -176,12 +167,12 @@ func TestHerdSameSeedSameBytes(t *testing.T) {
 	for _, p := range []Placement{OneProcess, ByKey, ByOrdinal} {
 		for _, b := range []backoff.Backoff{backoff.Sidekiq(), backoff.Linear(time.Second).Tiled(), backoff.Decorrelated(time.Second)} {
 			h := Herd{Policy: retry.New(b), Placement: p, Jobs: 50, Retries: 4, Seed: 11}
-			one, two := marshal(t, runHerd(t, h)), marshal(t, runHerd(t, h))
+			one, two := marshal(t, mustRun(t, h)), marshal(t, mustRun(t, h))
 			if one != two {
 				t.Errorf("%v %v: two runs differ", b, p)
 			}
 			h.Seed++
-			if same := one == marshal(t, runHerd(t, h)); same != (p == ByOrdinal) { // ByOrdinal draws nothing
+			if same := one == marshal(t, mustRun(t, h)); same != (p == ByOrdinal) { // ByOrdinal draws nothing
 				t.Errorf("%v %v: another seed gives the same: %v", b, p, same)
 			}
 		}
@@ -233,7 +224,7 @@ func TestHerdStopsAtItsHorizon(t *testing.T) {
 
 func TestHerdBeforeItsHorizonIsAsWithout(t *testing.T) {
 	h := Herd{Policy: retry.New(backoff.Sidekiq()), Jobs: 200, Retries: 5, Seed: 6}
-	want := runHerd(t, h).Times
+	want := mustRun(t, h).Times
 	h.Horizon = 300 * time.Second
 	r, err := h.Run(t.Context())
 	if !errors.Is(err, ErrHorizon) {
@@ -276,7 +267,7 @@ func TestHerdStopsWithItsContext(t *testing.T) {
 	}
 	// The computed part is the same as in a whole run.
 	h.Progress = nil
-	if whole := runHerd(t, h); !slices.Equal(whole.Times[:len(r.Times)], r.Times) {
+	if whole := mustRun(t, h); !slices.Equal(whole.Times[:len(r.Times)], r.Times) {
 		t.Error("the part computed differs from the whole")
 	}
 	if end := slices.Max(r.Times); r.End != end {
@@ -307,12 +298,12 @@ func TestHerdReportsProgressToTheEnd(t *testing.T) {
 		last = done
 		reports++
 	}}
-	runHerd(t, h)
+	mustRun(t, h)
 	if last != 300_000 || reports < 3 {
 		t.Errorf("%d reports, the last of %d", reports, last)
 	}
 	h.Jobs, reports = 10, 0
-	runHerd(t, h)
+	mustRun(t, h)
 	if reports != 0 {
 		t.Error("a short run has reported")
 	}
@@ -327,7 +318,7 @@ func TestHerdSpreads(t *testing.T) {
 		t.Errorf("totals are %+v, want %+v", got, want)
 	}
 	// The uniform distribution on [15, 45] s has a mean of 30 and a deviation of 30/√12.
-	s := runHerd(t, Herd{Policy: retry.New(backoff.Sidekiq()), Jobs: 200_000, Retries: 1}).Waits()[0]
+	s := mustRun(t, Herd{Policy: retry.New(backoff.Sidekiq()), Jobs: 200_000, Retries: 1}).Waits()[0]
 	if math.Abs(s.CV-1/math.Sqrt(12)) > 0.003 || s.Least < 15*time.Second || s.Most >= 45*time.Second {
 		t.Errorf("sidekiq's first wait is %+v", s)
 	}
@@ -361,7 +352,7 @@ func TestHerdRefusesInvalidFields(t *testing.T) {
 }
 
 func TestHerdAtPanicsOutsideTheHerd(t *testing.T) {
-	r := runHerd(t, Herd{Jobs: 2, Retries: 3})
+	r := mustRun(t, Herd{Jobs: 2, Retries: 3})
 	for _, test := range []struct {
 		job, retry int
 		want       string
@@ -411,7 +402,7 @@ func TestHerdAsJSON(t *testing.T) {
 // The retries after a policy gives up never happen.
 func TestHerdOfAPolicyThatGivesUp(t *testing.T) {
 	for _, o := range []retry.Option{retry.Limit(2), retry.Within(4 * time.Second), retry.StopAt(3 * time.Second)} {
-		r := runHerd(t, Herd{Policy: retry.New(backoff.Linear(time.Second), o), Jobs: 2, Retries: 4})
+		r := mustRun(t, Herd{Policy: retry.New(backoff.Linear(time.Second), o), Jobs: 2, Retries: 4})
 		if want := []time.Duration{1e9, 3e9, Never, Never, 1e9, 3e9, Never, Never}; !slices.Equal(r.Times, want) || r.End != 3*time.Second {
 			t.Errorf("times are %v, want %v", r.Times, want)
 		}

@@ -18,15 +18,6 @@ import (
 
 var still = Network{Mean: 10 * time.Millisecond} // no variance
 
-func runOCC(t testing.TB, o OCC) *OCCResult {
-	t.Helper()
-	r, err := o.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
 func TestClassicsWait(t *testing.T) {
 	const ms = time.Millisecond
 	s := classics()
@@ -59,14 +50,14 @@ func TestClassicsWait(t *testing.T) {
 func TestOCCWithoutVarianceIsExact(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 10, 100, 333} {
 		calls, end := int64(n*(n+1)/2), time.Duration(n)*40*time.Millisecond
-		none := runOCC(t, OCC{Policy: noWait, Clients: n, Network: still})
+		none := mustRun(t, OCC{Policy: noWait, Clients: n, Network: still})
 		if none.Calls != calls || none.End != end || none.Written != n {
 			t.Errorf("none, %d clients: %d calls in %v, want %d in %v", n, none.Calls, none.End, calls, end)
 		}
 		for k := 1; k < n; k++ {
 			end += time.Duration(min(2000, 5*math.Pow(2, float64(k)))) * time.Millisecond
 		}
-		expo := runOCC(t, OCC{Policy: classics()[1].Policy, Clients: n, Network: still})
+		expo := mustRun(t, OCC{Policy: classics()[1].Policy, Clients: n, Network: still})
 		if expo.Calls != calls || expo.End != end || expo.Written != n {
 			t.Errorf("exponential, %d clients: %d calls in %v, want %d in %v", n, expo.Calls, expo.End, calls, end)
 		}
@@ -75,13 +66,13 @@ func TestOCCWithoutVarianceIsExact(t *testing.T) {
 
 func TestOCCKeepsTheTimeOfEveryCall(t *testing.T) {
 	const ms = time.Millisecond
-	got := runOCC(t, OCC{Policy: retry.New(backoff.Constant(5 * ms)), Clients: 3, Network: still}).Times
+	got := mustRun(t, OCC{Policy: retry.New(backoff.Constant(5 * ms)), Clients: 3, Network: still}).Times
 	want := []time.Duration{30 * ms, 30 * ms, 30 * ms, 75 * ms, 75 * ms, 120 * ms}
 	if !slices.Equal(got, want) {
 		t.Errorf("calls at %v, want %v", got, want)
 	}
 	for _, s := range classics() {
-		r := runOCC(t, OCC{Network: DefaultNetwork, Policy: s.Policy, Clients: 50, Seed: 2})
+		r := mustRun(t, OCC{Network: DefaultNetwork, Policy: s.Policy, Clients: 50, Seed: 2})
 		if int64(len(r.Times)) != r.Calls || !slices.IsSorted(r.Times) || r.Times[len(r.Times)-1] >= r.End {
 			t.Errorf("%s: %d times of %d calls, in order: %v", s.Name, len(r.Times), r.Calls, slices.IsSorted(r.Times))
 		}
@@ -96,7 +87,7 @@ func TestOCCReadSeesTheWriteOfItsInstant(t *testing.T) {
 		waits = waits[1:]
 		return wait
 	})
-	r := runOCC(t, OCC{Policy: retry.New(b), Clients: 3, Network: Network{Mean: 1}})
+	r := mustRun(t, OCC{Policy: retry.New(b), Clients: 3, Network: Network{Mean: 1}})
 	if want := []time.Duration{3, 3, 3, 7, 9}; !slices.Equal(r.Times, want) || r.End != 10 {
 		t.Errorf("calls at %v until %v, want %v until 10ns", r.Times, r.End, want)
 	}
@@ -106,7 +97,7 @@ func TestOCCReadSeesTheWriteOfItsInstant(t *testing.T) {
 // shows it.
 func TestOCCClustersWithoutJitter(t *testing.T) {
 	idle := func(b backoff.Backoff) float64 {
-		times := runOCC(t, OCC{Network: DefaultNetwork, Policy: retry.New(b), Clients: 100, Seed: 1}).Times
+		times := mustRun(t, OCC{Network: DefaultNetwork, Policy: retry.New(b), Clients: 100, Seed: 1}).Times
 		bins := map[time.Duration]bool{}
 		const bin = 50 * time.Millisecond
 		for _, at := range times {
@@ -283,7 +274,7 @@ func TestOCCAgainstEveryMessage(t *testing.T) {
 			calls, end := plainOCC(clients, still.Mean, func(who, n int, prev time.Duration) time.Duration {
 				return b.Keyed(key+uint64(who)).After(n, prev, 0)
 			})
-			r := runOCC(t, o)
+			r := mustRun(t, o)
 			if !slices.Equal(r.Times, calls) || r.End != end {
 				t.Errorf("%v, %d clients: %d calls in %v, message by message %d in %v", b, clients, r.Calls, r.End, len(calls), end)
 			}
@@ -302,13 +293,13 @@ func TestOCCPlacesATiledClientAtItsFirstFailure(t *testing.T) {
 	// All write at 30 ms. The first client succeeds. The others get the reply at 40 ms and write 30 ms after their wait.
 	want := []time.Duration{30 * time.Millisecond, 30 * time.Millisecond, 30 * time.Millisecond}
 	want = append(want, 70*time.Millisecond+min(first, second), 70*time.Millisecond+max(first, second))
-	if got := runOCC(t, o).Times; !slices.Equal(got, want) {
+	if got := mustRun(t, o).Times; !slices.Equal(got, want) {
 		t.Errorf("the write calls come at %v, want %v", got, want)
 	}
 }
 
 func TestOCCOfAZeroNetworkTakesNoTime(t *testing.T) {
-	if r := runOCC(t, OCC{Policy: noWait, Clients: 10}); r.End != 0 || r.Calls != 10 || r.Written != 10 {
+	if r := mustRun(t, OCC{Policy: noWait, Clients: 10}); r.End != 0 || r.Calls != 10 || r.Written != 10 {
 		t.Errorf("got %d calls until %v, want 10 at once", r.Calls, r.End)
 	}
 }
@@ -316,12 +307,12 @@ func TestOCCOfAZeroNetworkTakesNoTime(t *testing.T) {
 func TestOCCSameSeedSameBytes(t *testing.T) {
 	for _, s := range classics() {
 		o := OCC{Network: DefaultNetwork, Policy: s.Policy, Clients: 30, Seed: 5}
-		one := marshal(t, runOCC(t, o))
-		if two := marshal(t, runOCC(t, o)); one != two {
+		one := marshal(t, mustRun(t, o))
+		if two := marshal(t, mustRun(t, o)); one != two {
 			t.Errorf("%s: two runs differ", s.Name)
 		}
 		o.Seed++
-		if one == marshal(t, runOCC(t, o)) {
+		if one == marshal(t, mustRun(t, o)) {
 			t.Errorf("%s: another seed gives the same", s.Name)
 		}
 	}
@@ -332,7 +323,7 @@ func TestOCCSampleIsOfItsRuns(t *testing.T) {
 	var calls, end moments
 	for i := range 10 {
 		o.Seed = 40 + uint64(i)
-		r := runOCC(t, o)
+		r := mustRun(t, o)
 		calls.add(r.Calls)
 		end.add(int64(r.End))
 	}
@@ -490,7 +481,7 @@ func TestSweepIsOfItsSamples(t *testing.T) {
 
 // Clients whose policy gives up do not write.
 func TestOCCOfAPolicyThatGivesUp(t *testing.T) {
-	r := runOCC(t, OCC{Policy: retry.New(backoff.Constant(time.Millisecond), retry.Limit(1)), Clients: 10, Network: still})
+	r := mustRun(t, OCC{Policy: retry.New(backoff.Constant(time.Millisecond), retry.Limit(1)), Clients: 10, Network: still})
 	if r.Written != 2 || r.Calls != 10+9 {
 		t.Errorf("%d written after %d calls, want one of ten, then one of nine", r.Written, r.Calls)
 	}

@@ -15,14 +15,21 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-func runOutage(t testing.TB, o Outage) *OutageResult {
+func mustRun[R any](t testing.TB, simulation interface {
+	Run(ctx context.Context) (R, error)
+}) R {
 	t.Helper()
-	o.Each = true
-	r, err := o.Run(t.Context())
+	r, err := simulation.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
+}
+
+func runOutage(t testing.TB, o Outage) *OutageResult {
+	t.Helper()
+	o.Each = true
+	return mustRun(t, o)
 }
 
 func TestOutageOfConstantRetriesIsExact(t *testing.T) {

@@ -22,15 +22,6 @@ import (
 // nightly turns on the tests that take minutes.
 var nightly = os.Getenv("RETRYWHEN_NIGHTLY") == "1"
 
-func runOverload(t testing.TB, o Overload) *OverloadResult {
-	t.Helper()
-	r, err := o.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
 // full is the backoff that is usually recommended.
 var full = backoff.Exponential(100*time.Millisecond, 2).Cap(10 * time.Second).Jitter(jitter.Full)
 
@@ -75,7 +66,7 @@ func TestOverloadWaitsAreThoseOfQueueingTheory(t *testing.T) {
 		for _, load := range loads {
 			rho := load * test.s.Mean.Seconds()
 			horizon := duration(operations / load * 1e9)
-			r := runOverload(t, Overload{Load: load, Layers: []Layer{{Policy: forever}}, Service: test.s, Horizon: horizon, Bin: horizon / 100})
+			r := mustRun(t, Overload{Load: load, Layers: []Layer{{Policy: forever}}, Service: test.s, Horizon: horizon, Bin: horizon / 100})
 			want := rho * test.s.Mean.Seconds() * (1 + test.cv*test.cv) / (2 * (1 - rho))
 			if off := r.Wait.Mean.Seconds()/want - 1; math.Abs(off) > 0.01 {
 				t.Errorf("%s at %v of its capacity: the mean wait is %v, want %.6f s (%+.2f %%)", test.name, rho, r.Wait.Mean, want, 100*off)
@@ -102,7 +93,7 @@ func TestOverloadRefusesAsQueueingTheorySays(t *testing.T) {
 		const room = 3
 		rho := load / 100
 		horizon := duration(500_000 / load * 1e9)
-		r := runOverload(t, Overload{
+		r := mustRun(t, Overload{
 			Load: load, Layers: []Layer{{Policy: retry.New(backoff.Backoff{}, retry.Limit(0))}}, Queue: room,
 			Service: Service{Mean: 10 * time.Millisecond, Shape: ExponentialService}, Horizon: horizon, Bin: horizon / 100,
 		})
@@ -122,7 +113,7 @@ func TestOverloadWithoutRetriesRecoversInTheTimeOfTheQueue(t *testing.T) {
 			for at := time.Duration(0); at < o.Horizon; at += duration(1e9 / load) {
 				o.Trace = append(o.Trace, at)
 			}
-			r := runOverload(t, o)
+			r := mustRun(t, o)
 			want := (stall.Seconds()-1)/(1-load/100) - stall.Seconds()
 			if late := r.Recovery.After.Seconds() - want; !recovered(r) || late < -0.5 || late > 1.1 {
 				t.Errorf("%v a second, a standstill of %v: recovered after %v (%v), want %.1f s", load, stall, r.Recovery.After, recovered(r), want)
@@ -140,10 +131,10 @@ func TestOverloadIsMetastable(t *testing.T) {
 	}
 	for _, load := range loads {
 		for _, stall := range stalls {
-			without := runOverload(t, stalled(load, stall, retrying(0)))
+			without := mustRun(t, stalled(load, stall, retrying(0)))
 			for _, limit := range limits {
 				name := fmt.Sprintf("%v a second, %v, %d retries", load, stall, limit)
-				r := runOverload(t, stalled(load, stall, retrying(limit)))
+				r := mustRun(t, stalled(load, stall, retrying(limit)))
 				n := len(r.Flow.Offered) - 100
 				var good, offered int64
 				for i := n; i < n+100; i++ {
@@ -154,7 +145,7 @@ func TestOverloadIsMetastable(t *testing.T) {
 				}
 				l := retrying(limit)
 				l.Policy = l.Policy.With(tenth())
-				r = runOverload(t, stalled(load, stall, l))
+				r = mustRun(t, stalled(load, stall, l))
 				if late := r.Recovery.After - without.Recovery.After; !recovered(r) || !recovered(without) || late > 5*time.Second || r.Amplification > 1.1 {
 					t.Errorf("%s, with a budget: recovered %v after %v, %v without retries; amplification %.2f", name, recovered(r), r.Recovery.After, without.Recovery.After, r.Amplification)
 				}
@@ -167,7 +158,7 @@ func TestOverloadIsMetastable(t *testing.T) {
 func TestOverloadDropsRequestsOfCallersThatLeft(t *testing.T) {
 	o := stalled(50, 5*time.Second, retrying(3))
 	o.Drop = true
-	r := runOverload(t, o)
+	r := mustRun(t, o)
 	if !recovered(r) || r.Dropped == 0 || r.Wasted > r.Dropped {
 		t.Errorf("recovered %v after %v; %d dropped, %d wasted", recovered(r), r.Recovery.After, r.Dropped, r.Wasted)
 	}
@@ -182,24 +173,24 @@ func TestOverloadLayersMultiply(t *testing.T) {
 		Layers: []Layer{l, l, l}, Service: Service{Mean: time.Second}, Queue: 1, Trigger: Trigger{For: time.Hour}, Horizon: time.Minute,
 	}
 	// The first is served, the second waits, and the third is refused 64 times.
-	r := runOverload(t, o)
+	r := mustRun(t, o)
 	if r.Offered != 2+64 || r.Refused != 64 || r.GivenUp != 1 || r.Operations != 3 || r.Amplification != 22 {
 		t.Errorf("three layers: %+v", r)
 	}
 	o.Layers = o.Layers[:2]
-	if r := runOverload(t, o); r.Refused != 16 {
+	if r := mustRun(t, o); r.Refused != 16 {
 		t.Errorf("two layers: %d refused", r.Refused)
 	}
 	l.Policy = l.Policy.With(retry.WithBudget(retry.NewBudget(1, 1, 0)))
 	o.Layers = []Layer{l, l, l}
 	// Each layer may retry once. The last layer's retry is spent in the first attempt of the middle layer.
-	if r := runOverload(t, o); r.Refused != 2+1+1 || r.OutOfBudget != 3+2+1 {
+	if r := mustRun(t, o); r.Refused != 2+1+1 || r.OutOfBudget != 3+2+1 {
 		t.Errorf("with budgets: %d refused, %d out of budget", r.Refused, r.OutOfBudget)
 	}
 	for i := range o.Layers {
 		o.Layers[i].Processes = 3 // in the first layer the third operation has a process of its own
 	}
-	if r := runOverload(t, o); r.Refused < 5 {
+	if r := mustRun(t, o); r.Refused < 5 {
 		t.Errorf("a budget for each process: %d refused", r.Refused)
 	}
 }
@@ -215,7 +206,7 @@ func TestOverloadUpperTimeoutEndsTheLower(t *testing.T) {
 		Service: Service{Mean: time.Second}, Trigger: Trigger{For: time.Hour}, Horizon: 2 * time.Hour, Bin: time.Minute,
 	}
 	// Requests at 0, 1, 2; then at 2.5, 3.5, 4.5 s; at 5 s the users give up. All the work is wasted.
-	if r := runOverload(t, o); r.Offered != 6 || r.GivenUp != 1 || r.Wasted != 6 || r.Served != 0 || r.Succeeded != 0 {
+	if r := mustRun(t, o); r.Offered != 6 || r.GivenUp != 1 || r.Wasted != 6 || r.Served != 0 || r.Succeeded != 0 {
 		t.Errorf("it is %+v", r)
 	}
 }
@@ -225,16 +216,16 @@ func TestOverloadSlots(t *testing.T) {
 	l := Layer{Policy: retry.New(backoff.Constant(100*time.Millisecond), retry.Limit(3), retry.AttemptTimeout(time.Second))}
 	o := stalled(80, 5*time.Second, l)
 	o.Queue = 50
-	plain := runOverload(t, o)
+	plain := mustRun(t, o)
 	o.Slots = true
-	slots := runOverload(t, o)
+	slots := mustRun(t, o)
 	if !recovered(slots) || slots.Succeeded < plain.Succeeded {
 		t.Errorf("with slots: recovered %v after %v, %d succeed, %d refusals; without %v after %v, %d, %d",
 			recovered(slots), slots.Recovery.After, slots.Succeeded, slots.Refused, recovered(plain), plain.Recovery.After, plain.Succeeded, plain.Refused)
 	}
 	// 500 at once, without a standstill: each but one is refused once at most, and all are served without a gap.
 	o.Trace, o.Load, o.Trigger, o.Horizon = make([]time.Duration, 500), 0, Trigger{}, time.Minute
-	r := runOverload(t, o)
+	r := mustRun(t, o)
 	if r.Succeeded != 500 || r.Refused > 450 || r.Flow.Succeeded[4] != 100 || r.Flow.Succeeded[5] > 51 {
 		t.Errorf("of a crowd: %d succeed after %d refusals: %v", r.Succeeded, r.Refused, r.Flow.Succeeded[:8])
 	}
@@ -283,7 +274,7 @@ func TestOverloadLostCapacity(t *testing.T) {
 		o := stalled(load, time.Hour, retrying(0))
 		o.Trigger.Speed = 0.5
 		o.Trigger.At, o.Trigger.For = 0, o.Horizon-time.Minute
-		r := runOverload(t, o)
+		r := mustRun(t, o)
 		wasted := r.Wasted > 0
 		if wasted == want {
 			t.Errorf("%v a second at half the speed: %d wasted", load, r.Wasted)
@@ -393,7 +384,7 @@ func TestOverloadBinFitsTheRun(t *testing.T) {
 		time.Hour: time.Second, maxTraffic * time.Second: time.Second + 1, 2 * maxTraffic * time.Second: 2*time.Second + 1,
 	} {
 		o := Overload{Trace: []time.Duration{0}, Layers: []Layer{{}}, Service: Service{Mean: time.Second}, Horizon: horizon}
-		if r := runOverload(t, o); r.Flow.Bin != want || len(r.Flow.Offered) > maxTraffic {
+		if r := mustRun(t, o); r.Flow.Bin != want || len(r.Flow.Offered) > maxTraffic {
 			t.Errorf("%v: %d bins of %v, want bins of %v", horizon, len(r.Flow.Offered), r.Flow.Bin, want)
 		}
 	}
@@ -434,7 +425,7 @@ func TestOverloadAsJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &back); err != nil || marshal(t, back) != text || !strings.Contains(text, `"shape":"log-normal"`) {
 		t.Errorf("read back %s it is %+v, %v", text, back, err)
 	}
-	want, got := runOverload(t, o), runOverload(t, back)
+	want, got := mustRun(t, o), mustRun(t, back)
 	if !reflect.DeepEqual(want, got) {
 		t.Error("what was read back gives another result")
 	}
@@ -443,14 +434,14 @@ func TestOverloadAsJSON(t *testing.T) {
 		t.Errorf("read back the result is %+v, %v", result, err)
 	}
 	o.Seed++
-	if reflect.DeepEqual(want, runOverload(t, o)) {
+	if reflect.DeepEqual(want, mustRun(t, o)) {
 		t.Error("another seed gives the same result")
 	}
 }
 
 // Overloads with different policies have the same arrivals and work.
 func TestOverloadArrivalsDoNotDependOnThePolicy(t *testing.T) {
-	a, b := runOverload(t, stalled(50, time.Second, retrying(0))), runOverload(t, stalled(50, time.Second, retrying(5)))
+	a, b := mustRun(t, stalled(50, time.Second, retrying(0))), mustRun(t, stalled(50, time.Second, retrying(5)))
 	if !reflect.DeepEqual(a.Flow.Arrived, b.Flow.Arrived) {
 		t.Error("the arrivals differ")
 	}
@@ -464,7 +455,7 @@ func TestOverloadIsExact(t *testing.T) {
 		Service: Service{Mean: time.Second}, Healthy: time.Second, Horizon: 10 * time.Second,
 	}
 	// The second waits, leaves at 1.5 s and retries at 2 s, just when the server has finished its wasted request.
-	r := runOverload(t, o)
+	r := mustRun(t, o)
 	f := r.Flow
 	want := Flow{
 		Bin:       time.Second,
@@ -487,16 +478,16 @@ func TestOverloadIsExact(t *testing.T) {
 	}
 	// Four healthy seconds are too few.
 	o.Horizon = 6 * time.Second
-	if r := runOverload(t, o); recovered(r) {
+	if r := mustRun(t, o); recovered(r) {
 		t.Errorf("recovered after %v, with four seconds to see it", r.Recovery.After)
 	}
 	// Bins before the end of the trigger do not count as a recovery.
 	o.Horizon, o.Trigger = 10*time.Second, Trigger{At: 5 * time.Second, For: 10 * time.Second, Speed: 1}
-	if r := runOverload(t, o); recovered(r) {
+	if r := mustRun(t, o); recovered(r) {
 		t.Errorf("recovered after %v, before the end of the trigger", r.Recovery.After)
 	}
 	o.Trigger.For = time.Second
-	if r := runOverload(t, o); r.Recovery.Verdict != UnhealthyBefore { // because of the first bin
+	if r := mustRun(t, o); r.Recovery.Verdict != UnhealthyBefore { // because of the first bin
 		t.Errorf("%v, want not healthy before", r.Recovery)
 	}
 }

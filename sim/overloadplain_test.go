@@ -213,7 +213,7 @@ func TestOverloadAgreesWithThePlainOne(t *testing.T) {
 			p.policies = append(p.policies, l.policies(policies))
 		}
 		p.run()
-		r := runOverload(t, o)
+		r := mustRun(t, o)
 		got := []int64{r.Operations, r.Offered, r.Succeeded, r.GivenUp, r.Refused, r.Served, r.Wasted, r.Dropped, r.Failed}
 		want := []int64{p.operations, p.offered, p.succeeded, p.givenUp, p.refused, p.served, p.wasted, p.dropped, p.failed}
 		if !slices.Equal(got, want) || !reflect.DeepEqual(r.Flow.Succeeded, p.succeededAt) || !reflect.DeepEqual(r.Flow.Offered, p.offeredAt) {

@@ -31,15 +31,15 @@ func TestResetAfter(t *testing.T) {
 
 	// An attempt to write takes 40 ms here.
 	c := OCC{Policy: retry.New(backoff.Backoff{}, retry.Limit(2)), Clients: 5, Network: still}
-	if r := runOCC(t, c); r.Written != 3 {
+	if r := mustRun(t, c); r.Written != 3 {
 		t.Errorf("%d of 5 have written with two retries, want 3", r.Written)
 	}
 	c.Policy = c.Policy.With(retry.ResetAfter(40 * time.Millisecond))
-	if r := runOCC(t, c); r.Written != 5 {
+	if r := mustRun(t, c); r.Written != 5 {
 		t.Errorf("%d of 5 have written with a ResetAfter of an attempt's time", r.Written)
 	}
 	c.Policy = c.Policy.With(retry.ResetAfter(41 * time.Millisecond))
-	if r := runOCC(t, c); r.Written != 3 {
+	if r := mustRun(t, c); r.Written != 3 {
 		t.Errorf("%d of 5 have written with a ResetAfter longer than an attempt, want 3", r.Written)
 	}
 }

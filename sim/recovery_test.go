@@ -43,7 +43,7 @@ func TestRecovery(t *testing.T) {
 			o.Service = one
 		}
 		for _, o.Bin = range []time.Duration{300 * time.Millisecond, time.Second, 2 * time.Second, 7 * time.Second} {
-			if r := runOverload(t, o); r.Recovery != test.want || r.End != o.Horizon {
+			if r := mustRun(t, o); r.Recovery != test.want || r.End != o.Horizon {
 				t.Errorf("%s, in bins of %v: %v (%v), want %v (%v)", name, o.Bin, r.Recovery, r.Recovery.Within, test.want, test.want.Within)
 			}
 		}
@@ -56,7 +56,7 @@ func TestRecoverySoon(t *testing.T) {
 		// Half the capacity is free, so the queue of a stall of d s takes d s, less the two seconds in which the wait is short.
 		o := Overload{Service: Service{Mean: 50 * time.Millisecond}, Trigger: Trigger{At: 10 * time.Second, For: 61*time.Second + over}, Horizon: 300 * time.Second}
 		o.Trace, o.Layers = steady(0, 300, 10), []Layer{retrying(0)}
-		r := runOverload(t, o).Recovery
+		r := mustRun(t, o).Recovery
 		if r.Within = 0; r != want {
 			t.Errorf("a stall of %v: %v, want %v", o.Trigger.For, r, want)
 		}
@@ -71,7 +71,7 @@ func TestRandomFailuresAreNoOverload(t *testing.T) {
 			for _, layers := range [][]Layer{{retrying(0)}, {retrying(3)}, {retrying(1), retrying(1)}} {
 				o := stalled(load, 2*time.Second, layers...)
 				o.Failures, o.Horizon = failures, 0
-				r := runOverload(t, o)
+				r := mustRun(t, o)
 				var arrived, healthy int64
 				for i := range r.Flow.Arrived {
 					arrived, healthy = arrived+r.Flow.Arrived[i], healthy+r.Flow.Healthy[i]
@@ -84,7 +84,7 @@ func TestRandomFailuresAreNoOverload(t *testing.T) {
 	}
 	o := stalled(120, 2*time.Second, retrying(0))
 	o.Failures = 1
-	if r := runOverload(t, o); r.Recovery.Verdict != UnhealthyBefore && r.Recovery.Verdict != NotRecovered {
+	if r := mustRun(t, o); r.Recovery.Verdict != UnhealthyBefore && r.Recovery.Verdict != NotRecovered {
 		t.Errorf("failures that come late: %v", r.Recovery)
 	}
 }
@@ -93,10 +93,10 @@ func TestRandomFailuresAreNoOverload(t *testing.T) {
 func TestOverloadRunsOnUntilItRecovers(t *testing.T) {
 	run := func(o Overload) *OverloadResult {
 		o.Horizon = 0
-		r := runOverload(t, o)
+		r := mustRun(t, o)
 		long := o
 		long.Horizon = r.End
-		if again := runOverload(t, long); marshal(t, again) != marshal(t, r) {
+		if again := mustRun(t, long); marshal(t, again) != marshal(t, r) {
 			t.Errorf("with its end, %v, as the Horizon it is\n%s\nwant\n%s", r.End, marshal(t, again), marshal(t, r))
 		}
 		if n := int((r.End-1)/time.Second) + 1; len(r.Flow.Offered) != n || len(r.Flow.Queue) != n {
@@ -127,9 +127,9 @@ func TestOverloadRunsOnUntilItRecovers(t *testing.T) {
 // The share of the failures is the given one, and the arrivals do not depend on it.
 func TestOverloadFailures(t *testing.T) {
 	o := stalled(50, 0, retrying(0))
-	before := runOverload(t, o)
+	before := mustRun(t, o)
 	o.Failures = 0.1
-	none := runOverload(t, o)
+	none := mustRun(t, o)
 	if share := float64(none.Failed) / float64(none.Offered); share < 0.09 || share > 0.11 || none.GivenUp != none.Failed {
 		t.Errorf("%d of %d requests failed, %d operations were given up", none.Failed, none.Offered, none.GivenUp)
 	}
@@ -137,12 +137,12 @@ func TestOverloadFailures(t *testing.T) {
 		t.Errorf("other arrivals, or %d failures without Failures", before.Failed)
 	}
 	o.Layers = []Layer{retrying(3)}
-	three := runOverload(t, o)
+	three := mustRun(t, o)
 	if lost := float64(three.GivenUp) / float64(three.Operations); lost > 0.0005 || three.Failed <= none.Failed {
 		t.Errorf("with three retries %.4f of the operations are given up, after %d failures", lost, three.Failed)
 	}
 	o.Layers[0].Policy = o.Layers[0].Policy.With(retry.Limit(1))
-	if one := runOverload(t, o); fmt.Sprintf("%.2f", float64(one.GivenUp)/float64(one.Operations)) != "0.01" {
+	if one := mustRun(t, o); fmt.Sprintf("%.2f", float64(one.GivenUp)/float64(one.Operations)) != "0.01" {
 		t.Errorf("with one retry %d of %d operations are given up, want 1 %%", one.GivenUp, one.Operations)
 	}
 }

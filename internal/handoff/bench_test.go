@@ -3,10 +3,12 @@ package handoff_test
 import (
 	"context"
 	"testing"
+
+	"github.com/retrywhen/retrywhen/stream"
 )
 
-// BenchmarkHandOver: one value from a source's goroutine to the consumer's and back, compared with an unbuffered
-// channel, without and with an acknowledgement for each value.
+// BenchmarkHandOver: one value from a source's goroutine, or a callback, to the consumer's and back, compared with an
+// unbuffered channel, without and with an acknowledgement for each value.
 func BenchmarkHandOver(b *testing.B) {
 	b.Run("handoff", func(b *testing.B) {
 		b.ReportAllocs()
@@ -17,6 +19,18 @@ func BenchmarkHandOver(b *testing.B) {
 			return nil
 		}
 		if err := merge(b.Context(), []source{src}, func(int) bool { return true }); err != nil {
+			b.Fatal(err)
+		}
+	})
+	b.Run("FromCallbacks", func(b *testing.B) {
+		b.ReportAllocs()
+		s := stream.FromCallbacks(func(_ context.Context, push func(int) bool) error {
+			for i := range b.N {
+				push(i)
+			}
+			return nil
+		})
+		if err := s(b.Context(), func(int) bool { return true }); err != nil {
 			b.Fatal(err)
 		}
 	})

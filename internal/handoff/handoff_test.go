@@ -303,22 +303,10 @@ func TestPanics(t *testing.T) {
 func explode(context.Context, func(int) bool) error { panic(errBoom) }
 
 func TestGoexit(t *testing.T) {
-	// exits reports whether f called runtime.Goexit.
-	exits := func(f func()) (yes bool) {
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			yes = true
-			f()
-			yes = false
-		}()
-		<-done
-		return yes
-	}
 	bubble(t, "of a source is called on the consumer's goroutine", func(t *testing.T) {
 		var done bool
 		exit := func(context.Context, func(int) bool) error { runtime.Goexit(); return nil }
-		if !exits(func() {
+		if !check.Exits(func() {
 			_ = merge(t.Context(), []source{waiting(&done), exit}, func(int) bool { return true })
 		}) || !done {
 			t.Errorf("no Goexit; the other source has returned: %v", done)
