@@ -60,7 +60,7 @@ func run(t *testing.T, report virtual.Reporter, f func(s *Session)) {
 	})
 	switch {
 	case deadlock == nil:
-	case s.bubble.GaveUp():
+	case s.bubble.GaveUp:
 		report.Fatalf("streamtest: the test was stopped: it waits for something that does not happen")
 	case s.left || t.Failed():
 		report.Fatalf("streamtest: the test has ended, but not everything that it started")
