@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"go.uber.org/goleak"
 )
@@ -49,6 +50,12 @@ func GoTest(name string, test func(t *testing.T)) {
 	fmt.Println(name, "passed:", ran && passed)
 }
 
+// Bubble runs f as a subtest on virtual time. A goroutine that is left at the end fails it.
+func Bubble(t *testing.T, name string, f func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
+}
+
 // Panics checks the text that f panics with.
 func Panics(t *testing.T, want string, f func()) {
 	t.Helper()
@@ -62,6 +69,19 @@ func Recovered(f func()) (v any) {
 	defer func() { v = recover() }()
 	f()
 	return nil
+}
+
+// Exits reports whether f ends its goroutine with runtime.Goexit.
+func Exits(f func()) (yes bool) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		yes = true
+		f()
+		yes = false
+	}()
+	<-done
+	return yes
 }
 
 var (
