@@ -126,13 +126,10 @@ func (s *Session) verify() {
 func (s *Session) finish() {
 	s.bubble.Cancel(nil)
 	s.bubble.Settle()
-	if s.finished {
-		s.reportLeft()
+	defer s.bubble.Close()
+	if !s.finished {
+		return
 	}
-	s.bubble.Close()
-}
-
-func (s *Session) reportLeft() {
 	if left := s.bubble.Left(); len(left) > 0 {
 		s.left = true
 		s.report.Errorf("streamtest: %s left running at the end of the test:%s", judge.Count(len(left), "goroutine"), virtual.List(left))
