@@ -83,7 +83,7 @@ func (c *check) comesBack(o *outcome, lost []any) judge.Fault {
 		if kind == prove.Reset {
 			advice += c.either(" (retry.ResetAfter)", "")
 		}
-		if c.shown[prove.GaveUp] {
+		if c.reported(prove.GaveUp) {
 			kind = prove.GaveUp
 		}
 		return fault(kind, advice, "it gave up after %s: %q", judge.Count(len(r.dials), "connection"), o.err)

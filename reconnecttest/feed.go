@@ -96,28 +96,28 @@ func (f Feed[T, P]) send(ctx context.Context, n *network, l *link, broken <-chan
 				how = n.send(l, next)
 			}
 		}
-		switch how {
-		case cut:
-			n.breakOne(l, cut)
-			return errReset
-		case ends:
-			n.breakOne(l, ends)
+		if how != unbroken {
+			n.breakOne(l, how)
+			switch how {
+			case cut:
+				return errReset
+			case silence:
+				<-ctx.Done()
+				return context.Cause(ctx)
+			}
 			return nil
-		case silence:
-			<-ctx.Done()
-			return context.Cause(ctx)
 		}
+		more := true
 		switch {
 		case !idle:
 			next++
-			if !yield(f.Events[next-1]) {
-				return nil
-			}
+			more = yield(f.Events[next-1])
 		case f.Idle != nil:
-			if !yield(f.Idle(next)) {
-				return nil
-			}
-		case l.mute && !yield(f.Events[next-1]): // a sign of life
+			more = yield(f.Idle(next))
+		case l.mute: // a sign of life
+			more = yield(f.Events[next-1])
+		}
+		if !more {
 			return nil
 		}
 	}

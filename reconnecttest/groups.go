@@ -205,7 +205,7 @@ func (c *check) flapping(t *testing.T, sc scenario) (found []judge.Fault, o *out
 			never = fault(prove.Reset, "does a delivered value start the waits and the count over, or a connection that has worked for a minute?"+c.either(" (retry.ResetAfterItems(1))", ""), "%s", what)
 		}
 	}
-	if gaveUp && slices.ContainsFunc(notBack, func(kind Kind) bool { return c.shown[kind] }) {
+	if gaveUp && c.reported(prove.GaveUp, prove.Ended, prove.Away) {
 		return nil, o // that explains it
 	}
 	return []judge.Fault{never}, o
@@ -218,7 +218,7 @@ func (c *check) flapFault(f judge.Fault, o *outcome, never string) bool {
 		return true
 	case prove.Lost, prove.Repeated:
 		// Events that share a position may need one connection.
-		shared := c.shown[prove.Lost] || c.shown[prove.Repeated]
+		shared := c.reported(prove.Lost, prove.Repeated)
 		for i, at := range c.positions {
 			shared = shared || i >= 0 && at != i
 		}
@@ -226,9 +226,6 @@ func (c *check) flapFault(f judge.Fault, o *outcome, never string) bool {
 	}
 	return false
 }
-
-// notBack are the faults of a client that does not come back.
-var notBack = []Kind{prove.GaveUp, prove.Ended, prove.Away}
 
 // neverResets returns what is wrong with a client whose connections flap, "" if nothing is.
 func (c *check) neverResets(o *outcome) string {

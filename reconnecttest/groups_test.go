@@ -21,7 +21,7 @@ func TestGroups_AreDocumented(t *testing.T) {
 	lost := map[string]string{"log begins at the position": "dropped what it has sent", "position lost": "and the next event too"}
 	feed := Feed[int, int]{Events: []int{1}}
 	stream, client := newCheck("CheckResume", "event", resuming[int, int, int]{feed: feed}, nil), newCheck("Check", "write", dialling[int]{}, nil)
-	stream.units, client.units, client.dials = 1, 1, true
+	stream.units, client.units, client.dials, stream.forgets = 1, 1, true, true
 	for _, c := range []*check{stream, client} {
 		for _, g := range slices.Concat(c.breakGroups(), c.stopGroups(), c.twiceGroups(), c.outageGroups(), c.lossGroups()) {
 			words := strings.Split(strings.ReplaceAll(g.name, ",", ""), " ")

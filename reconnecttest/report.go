@@ -40,8 +40,7 @@ type check struct {
 	timely bool // it delivers values that come with time, which cannot be compared
 
 	positions map[int]int     // of a client whose connection was cut before an event, at which it came back
-	shown     map[Kind]bool   // the kinds of faults so far,
-	told      map[string]bool // and those that were reported
+	told      map[string]bool // the kinds of faults that were reported
 	unjudged  int             // runs that could not be judged,
 	spun      int             // and of those the ones that spun
 	whole     bool            // all scenarios were played
@@ -49,7 +48,7 @@ type check struct {
 }
 
 func newCheck(name, noun string, target target, opts []Option) *check {
-	c := &check{name: name, noun: noun, target: target, positions: map[int]int{}, shown: map[Kind]bool{}, told: map[string]bool{}, whole: true}
+	c := &check{name: name, noun: noun, target: target, positions: map[int]int{}, told: map[string]bool{}, whole: true}
 	for i, option := range opts {
 		if option == nil {
 			panic(fmt.Sprintf("reconnecttest: %s: opts[%d] is nil", name, i))
@@ -199,7 +198,6 @@ func (c *check) tell(reporter testing.TB, group string, g *judge.Group) {
 		if finding.Kind == prove.Unjudged {
 			once += " " + group
 		}
-		c.shown[finding.Kind] = true
 		if c.told[once] {
 			continue
 		}
@@ -215,6 +213,11 @@ func (c *check) tell(reporter testing.TB, group string, g *judge.Group) {
 			c.onFinding(finding)
 		}
 	}
+}
+
+// reported says whether there is a finding of one of the kinds so far.
+func (c *check) reported(kinds ...Kind) bool {
+	return slices.ContainsFunc(c.report.Findings, func(f Finding) bool { return slices.Contains(kinds, f.Kind) })
 }
 
 // missing fails the test for each Known that was not found.

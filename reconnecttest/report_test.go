@@ -43,8 +43,9 @@ func TestKnown(t *testing.T) {
 		reconnecttest.Known(prove.GaveUp, "", "it is a fixture"), reconnecttest.Known(prove.Ended, "", "it is a fixture"),
 		reconnecttest.Known(prove.Silent, "", "it is a fixture"),
 	}
-	report := reconnecttest.CheckResume(t, numbers(3), endless, known...)
-	if len(report.Findings) != 3 || slices.ContainsFunc(report.Findings, func(f reconnecttest.Finding) bool { return f.Known != "it is a fixture" }) {
+	calls := 0
+	report := reconnecttest.CheckResume(t, numbers(3), endless, append(known, reconnecttest.OnFinding(func(reconnecttest.Finding) { calls++ }))...)
+	if calls != 3 || len(report.Findings) != 3 || slices.ContainsFunc(report.Findings, func(f reconnecttest.Finding) bool { return f.Known != "it is a fixture" }) {
 		t.Errorf("got %+v", report.Findings)
 	}
 	f := &faults{T: t}
@@ -118,13 +119,16 @@ func TestAScenarioAlone(t *testing.T) {
 	}
 }
 
-// Time does not go back from run to run, nor before the time of the process.
+// Time does not go back from run to run, nor before the time of the process: a bubble begins an hour later.
 func TestTimeGoesOn(t *testing.T) {
 	begun := time.Now()
 	var mu sync.Mutex
 	var last time.Time
 	runs := 0
 	reconnecttest.CheckResume(t, numbers(3), func(connect connect) ints {
+		if d := time.Since(last); d < time.Hour {
+			t.Errorf("a bubble begins %v after the run before", d)
+		}
 		return func(ctx context.Context, yield func(int) bool) error {
 			now := time.Now()
 			err := faultless(connect)(ctx, yield)

@@ -74,9 +74,12 @@ const flaps = 12
 
 // most returns for how long the client may take.
 func (sc scenario) most(c *check) time.Duration {
-	d := 2*c.took + recovery + sc.lasts + sc.afterwards + slowness + time.Duration(sc.mute)*slowness
+	d := 2*c.took + recovery + sc.lasts + sc.afterwards + time.Duration(sc.mute)*slowness
 	if sc.again > 0 {
 		d += recovery
+	}
+	if sc.busy > 0 {
+		d += slowness
 	}
 	if sc.flaps {
 		d += time.Duration(max(c.units, flaps)) * (longestWait + sc.after)

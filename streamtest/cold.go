@@ -112,13 +112,11 @@ type hot[T any] struct {
 
 // schedule schedules all events from the instant 0 on.
 func (h *hot[T]) schedule(clock virtual.View) {
-	for h.happened < len(h.events) && h.events[h.happened].At < 0 {
-		h.happened++
-	}
-	for i := h.happened; i < len(h.events); i++ {
-		at := h.events[i].At
-		if i == 0 || h.events[i-1].At != at {
-			clock.Arm(at, func() { h.happen(at) })
+	for i, e := range h.events {
+		if e.At < 0 {
+			h.happened++
+		} else if i == 0 || h.events[i-1].At != e.At {
+			clock.Arm(e.At, func() { h.happen(e.At) })
 		}
 	}
 }

@@ -60,7 +60,7 @@ func run(t *testing.T, report virtual.Reporter, f func(s *Session)) {
 	})
 	switch {
 	case deadlock == nil:
-	case s.bubble.GaveUp():
+	case s.bubble.GaveUp:
 		report.Fatalf("streamtest: the test was stopped: it waits for something that does not happen")
 	case s.left || t.Failed():
 		report.Fatalf("streamtest: the test has ended, but not everything that it started")
@@ -126,13 +126,10 @@ func (s *Session) verify() {
 func (s *Session) finish() {
 	s.bubble.Cancel(nil)
 	s.bubble.Settle()
-	if s.finished {
-		s.reportLeft()
+	defer s.bubble.Close()
+	if !s.finished {
+		return
 	}
-	s.bubble.Close()
-}
-
-func (s *Session) reportLeft() {
 	if left := s.bubble.Left(); len(left) > 0 {
 		s.left = true
 		s.report.Errorf("streamtest: %s left running at the end of the test:%s", judge.Count(len(left), "goroutine"), virtual.List(left))

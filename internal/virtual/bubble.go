@@ -97,9 +97,6 @@ func run(t *testing.T, report Reporter, w watch, f func(t *testing.T, b *Bubble)
 	return nil, deadlock
 }
 
-// GaveUp reports whether the test was stopped because it waited for something that does not happen. That was reported.
-func (b *Bubble) GaveUp() bool { return b.gaveUp }
-
 // Running returns the goroutines that were started in the bubble and still run, without those that Left has returned.
 func (b *Bubble) Running() []Goroutine {
 	return slices.DeleteFunc(others(b.id), func(g Goroutine) bool { return b.known[g.ID] })
@@ -116,9 +113,10 @@ func (b *Bubble) Left() []Goroutine {
 
 // Goroutine returns a goroutine of the bubble. One that has ended has no calls.
 func (b *Bubble) Goroutine(id int) (g Goroutine) {
-	all := inBubble(b.id)
-	if i := slices.IndexFunc(all, func(g Goroutine) bool { return g.ID == id }); i >= 0 {
-		g = all[i]
+	for _, other := range inBubble(b.id) {
+		if other.ID == id {
+			g = other
+		}
 	}
 	return g
 }

@@ -57,23 +57,18 @@ func (v View) AfterFunc(d time.Duration, f func()) stream.Stopper {
 
 // Arm is AfterFunc for d ≥ 0; a timer that is due at once fires when everything is at rest.
 func (v View) Arm(d time.Duration, f func()) *Timer {
-	now := time.Now()
-	t := &Timer{
-		rank:  rank{due: now.Add(d), source: v.Source, run: v.Run},
-		clock: v.Clock, owner: v.Owner, f: f, delay: d, armed: now, callers: Here(),
-	}
-	v.Clock.add(t)
-	return t
-}
-
-func (c *Clock) add(t *Timer) {
+	c, now, callers := v.Clock, time.Now(), Here()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.armed++
-	t.number = c.armed
+	t := &Timer{
+		rank:  rank{due: now.Add(d), source: v.Source, run: v.Run, number: c.armed},
+		clock: c, owner: v.Owner, f: f, delay: d, armed: now, callers: callers,
+	}
 	i, _ := c.timers.find(t)
 	c.timers = slices.Insert(c.timers, i, t)
 	c.setWake()
+	return t
 }
 
 // Stop disarms the timer and reports whether that kept it from firing.

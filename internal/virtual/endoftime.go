@@ -25,7 +25,7 @@ type endOfTime struct {
 	report Reporter
 	cancel context.CancelCauseFunc
 	test   string // its name
-	gaveUp bool   // the test waits for something that does not happen, and that was reported
+	GaveUp bool   // the test waits for something that does not happen, and that was reported
 
 	expected atomic.Bool   // the test waits for the end of time too, and makes the report itself
 	reached  chan struct{} // closed then
@@ -43,7 +43,7 @@ func (e *endOfTime) reach() {
 	if e.expected.Load() {
 		return
 	}
-	e.gaveUp = true
+	e.GaveUp = true
 	me := goroutine.Current()
 	waiting := others(me.Bubble, me.ID)
 	text := fmt.Sprintf("streamtest: the test waits, and nothing happens before %s, where the time of a bubble ends: a deadlock, or a wait of centuries (delays that double from 1s get there at n = 32: Cap them); what waits:%s",

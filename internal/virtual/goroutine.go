@@ -75,13 +75,11 @@ func Places(all []Goroutine) (places []string) {
 }
 
 // List writes one item after another, indented.
-func List[T fmt.Stringer](items []T) string {
-	var b strings.Builder
+func List[T fmt.Stringer](items []T) (text string) {
 	for _, item := range items {
-		b.WriteString("\n    ")
-		b.WriteString(item.String())
+		text += "\n    " + item.String()
 	}
-	return b.String()
+	return text
 }
 
 // Reads reports whether g reads a connection of reconnecttest's.
