@@ -41,7 +41,6 @@ type breaking struct {
 	values int   // that the undisturbed program had delivered
 	amid   bool  // it breaks as soon as they have passed, not when the next one comes
 	refuse time.Duration
-	later  bool // its connection has ended, and the next chunk of a later one counts
 }
 
 // calm is the time before a break, in which the program's kernel gives what was sent last to the program: RST would take
@@ -86,6 +85,10 @@ func (l *link) reset() {
 // worksLocked reports whether both sides have the connection. The caller holds the proxy's mutex.
 func (l *link) worksLocked() bool { return l.broken == works && !l.ended && !l.closed }
 
+// leftLocked reports whether the program has closed the connection and made another one, so that it cannot break. The
+// caller holds the proxy's mutex.
+func (l *link) leftLocked() bool { return l.closed && l.index < len(l.p.links)-1 }
+
 // now returns what has become of the link.
 func (l *link) now() Way {
 	l.p.mu.Lock()
@@ -119,7 +122,6 @@ func (l *link) clientEnds(err error) {
 		l.closed = true
 		l.p.timeline.Note("the program closes connection %d", l.index+1)
 	}
-	l.missed()
 	l.p.mu.Unlock()
 	if way == works {
 		follow(l.server, err)
@@ -136,14 +138,6 @@ func follow(c *net.TCPConn, err error) {
 	}
 }
 
-// missed makes the next chunk of a later connection the place of a break whose connection has ended before. The caller
-// holds the proxy's mutex.
-func (l *link) missed() {
-	if p := l.p; p.claimed < len(p.plan) && p.plan[p.claimed].conn == l.index {
-		p.plan[p.claimed].later = true
-	}
-}
-
 // down passes on what the server sends, up to the place of a break.
 func (l *link) down() {
 	buffer := make([]byte, 64<<10)
@@ -156,8 +150,8 @@ func (l *link) down() {
 					reset(l.server)
 				}
 			}
-			if b = b[pass:]; breaks != nil {
-				l.breakNow(*breaks)
+			if b = b[pass:]; breaks {
+				l.breakNow()
 			} else if pass == 0 {
 				break // swallowed
 			}
@@ -169,20 +163,21 @@ func (l *link) down() {
 	}
 }
 
-// share returns how much of what has come from the server passes, and the break that follows it.
-func (l *link) share(b []byte) (pass int, breaks *breaking) {
+// share returns how much of what has come from the server passes, and whether the next break follows.
+func (l *link) share(b []byte) (pass int, breaks bool) {
 	p := l.p
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if l.broken != works {
-		return 0, nil
+		return 0, false
 	}
 	pass = len(b)
-	if p.claimed < len(p.plan) && p.claimed == p.made {
+	if p.claimed < len(p.plan) && p.claimed == p.made && !l.leftLocked() {
 		next := &p.plan[p.claimed]
 		rest := next.at - l.sent // that passes before the break
 		here := next.conn == l.index
-		if next.later && l.index > next.conn || next.conn == anyConnection && p.values >= next.values {
+		if next.conn == anyConnection && p.values >= next.values ||
+			next.conn >= 0 && next.conn < l.index && !p.links[next.conn].worksLocked() { // it has ended before: a later one breaks
 			here, rest = true, 0
 			if next.amid {
 				rest = int64(halve(b))
@@ -190,7 +185,7 @@ func (l *link) share(b []byte) (pass int, breaks *breaking) {
 		}
 		if here && (rest < int64(len(b)) || next.amid && rest == int64(len(b))) {
 			p.claimed++
-			pass, breaks = int(max(rest, 0)), next
+			pass, breaks = int(max(rest, 0)), true
 		}
 	}
 	if pass > 0 {
@@ -201,11 +196,17 @@ func (l *link) share(b []byte) (pass int, breaks *breaking) {
 	return pass, breaks
 }
 
-// breakNow breaks the link.
-func (l *link) breakNow(b breaking) {
+// breakNow makes the next break on the link.
+func (l *link) breakNow() {
 	time.Sleep(calm)
 	p := l.p
 	p.mu.Lock()
+	if l.leftLocked() {
+		p.claimed-- // a later one breaks
+		p.mu.Unlock()
+		return
+	}
+	b := p.plan[p.made]
 	l.broken = b.way
 	server := l.server
 	p.made++
@@ -236,7 +237,6 @@ func (l *link) serverEnds(err error) {
 		l.ended = true
 		l.p.timeline.Note("the server ends connection %d", l.index+1)
 	}
-	l.missed()
 	l.p.mu.Unlock()
 	if way == works {
 		follow(l.client, err)

@@ -26,9 +26,10 @@ type proxy struct {
 	seen
 	links     []*link
 	plan      []breaking
-	claimed   int       // breaks that a link is about to make, or has made
-	refusals  int       // that go on,
-	refusedAt time.Time // and when the last one was over
+	claimed   int           // breaks that a link is about to make, or has made
+	refusals  int           // that go on,
+	refusedAt time.Time     // when the last one was over,
+	calmed    time.Duration // and how long calm was for it, on a machine that may be busy
 	chunks    []chunk
 	values    int    // that the program has delivered
 	passed    []byte // what has come from the server, the first part of it
@@ -98,7 +99,7 @@ func (p *proxy) admit(c *net.TCPConn) *link {
 	}
 	if now.Before(p.refusing) {
 		p.refused++
-		if p.refusals == 0 && now.Sub(p.refusedAt) < calm {
+		if p.refusals == 0 && now.Sub(p.refusedAt) < p.calmed {
 			p.hasty++
 		}
 		p.refusals++
@@ -119,10 +120,11 @@ func (p *proxy) admit(c *net.TCPConn) *link {
 
 // refuse resets a connection, a little later: so connections that were made at once are not one after the other.
 func (p *proxy) refuse(c *net.TCPConn) {
+	start := time.Now()
 	time.Sleep(calm)
 	p.mu.Lock()
 	p.refusals--
-	p.refusedAt = time.Now()
+	p.refusedAt, p.calmed = time.Now(), time.Since(start)
 	p.mu.Unlock()
 	reset(c)
 }
@@ -149,9 +151,10 @@ func (p *proxy) breakLast() {
 		return
 	}
 	p.claimed++
-	l, plan := p.links[i], p.plan[0]
+	p.plan[0].conn = i
+	l := p.links[i]
 	p.mu.Unlock()
-	l.breakNow(plan)
+	l.breakNow()
 }
 
 func (p *proxy) wake() {
