@@ -189,7 +189,7 @@ func (l *link) share(b []byte) (pass int, breaks bool) {
 		}
 	}
 	if pass > 0 {
-		p.chunks = append(p.chunks, chunk{conn: l.index, at: l.sent, half: halve(b[:pass]), came: time.Now()})
+		p.chunks = append(p.chunks, chunk{conn: l.index, at: l.sent, half: halve(b[:pass]), came: p.clock.now()})
 		p.passed = append(p.passed, b[:min(pass, keepBytes-len(p.passed))]...)
 		l.sent += int64(pass)
 	}
@@ -210,12 +210,12 @@ func (l *link) breakNow() {
 	l.broken = b.way
 	server := l.server
 	p.made++
-	p.brokenAt = time.Now()
+	p.brokenAt = p.clock.now()
 	p.backAt = time.Time{}
 	text := map[Way]string{Cut: "is cut", End: "is ended", Silence: "falls silent"}[b.way]
 	p.timeline.Note("connection %d %s after %d bytes", l.index+1, text, l.sent)
 	if b.refuse > 0 {
-		p.refusing = p.brokenAt.Add(b.refuse)
+		p.refusing = time.Now().Add(b.refuse)
 	}
 	p.mu.Unlock()
 	switch b.way {

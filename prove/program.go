@@ -27,7 +27,7 @@ func (o *outcome) got(value string) {
 		return
 	}
 	o.tally.Enter(value)
-	if now := time.Now(); o.c.ref == nil {
+	if now := o.c.clock.now(); o.c.ref == nil {
 		o.arrivals = append(o.arrivals, arrival{value, now})
 	} else if o.without(value, now) {
 		o.past = append(o.past, value)
