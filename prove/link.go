@@ -89,53 +89,44 @@ func (l *link) worksLocked() bool { return l.broken == works && !l.ended && !l.c
 // caller holds the proxy's mutex.
 func (l *link) leftLocked() bool { return l.closed && l.index < len(l.p.links)-1 }
 
-// now returns what has become of the link.
-func (l *link) now() Way {
-	l.p.mu.Lock()
-	defer l.p.mu.Unlock()
-	return l.broken
-}
-
 // up passes on what the client sends.
 func (l *link) up() {
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := l.client.Read(buffer)
-		switch way := l.now(); {
+		l.p.mu.Lock()
+		way := l.broken
+		l.p.mu.Unlock()
+		switch {
 		case way == works:
 			_, _ = l.server.Write(buffer[:n])
 		case way == End && n > 0: // a connection that a server has closed does so
 			l.reset()
 		}
 		if err != nil {
-			l.clientEnds(err)
+			l.ends(&l.closed, "the program closes", l.server, err)
 			return
 		}
 	}
 }
 
-// clientEnds passes on that the client has closed its connection.
-func (l *link) clientEnds(err error) {
+// ends passes on that the program has closed its connection, or the server its.
+func (l *link) ends(side *bool, who string, other *net.TCPConn, err error) {
 	l.p.mu.Lock()
 	way := l.broken
-	if way != Cut {
-		l.closed = true
-		l.p.timeline.Note("the program closes connection %d", l.index+1)
+	if way == works || side == &l.closed && way != Cut {
+		*side = true
+		l.p.timeline.Note("%s connection %d", who, l.index+1)
 	}
 	l.p.mu.Unlock()
-	if way == works {
-		follow(l.server, err)
+	switch {
+	case way != works:
+	case errors.Is(err, io.EOF):
+		_ = other.CloseWrite()
+	default:
+		reset(other)
 	}
 	l.p.wake()
-}
-
-// follow ends a connection as the other one has ended.
-func follow(c *net.TCPConn, err error) {
-	if errors.Is(err, io.EOF) {
-		_ = c.CloseWrite()
-	} else {
-		reset(c)
-	}
 }
 
 // down passes on what the server sends, up to the place of a break.
@@ -157,7 +148,7 @@ func (l *link) down() {
 			}
 		}
 		if err != nil {
-			l.serverEnds(err)
+			l.ends(&l.ended, "the server ends", l.client, err)
 			return
 		}
 	}
@@ -227,19 +218,4 @@ func (l *link) breakNow() {
 		_ = server.Close()
 	}
 	p.wake()
-}
-
-// serverEnds passes on that the server has ended its connection.
-func (l *link) serverEnds(err error) {
-	l.p.mu.Lock()
-	way := l.broken
-	if way == works {
-		l.ended = true
-		l.p.timeline.Note("the server ends connection %d", l.index+1)
-	}
-	l.p.mu.Unlock()
-	if way == works {
-		follow(l.client, err)
-	}
-	l.p.wake()
 }
