@@ -1,9 +1,7 @@
 package durable
 
 import (
-	"container/heap"
 	"errors"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -86,21 +84,6 @@ func TestLeases_ASecondDelivery(t *testing.T) {
 	first.busy = false // it only waits for a worker: the newer delivery replaces it
 	if !l.add(second) || l.remove(first) || !l.remove(second) {
 		t.Error("a delivery that waits is not replaced")
-	}
-}
-
-func TestWaitingIsInOrder(t *testing.T) {
-	var w waiting
-	now := time.Now()
-	for range 1000 {
-		heap.Push(&w, &delivery{ready: now.Add(time.Duration(rand.N(500)))})
-	}
-	for last := now; len(w) > 0; {
-		d := heap.Pop(&w).(*delivery)
-		if d.ready.Before(last) {
-			t.Fatalf("%v after %v", d.ready, last)
-		}
-		last = d.ready
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/retrywhen/retrywhen/internal/ending"
+	"github.com/retrywhen/retrywhen/internal/op"
 )
 
 // Catch yields the values of s and, when s fails, continues with the stream that f returns for the error. It catches
@@ -18,21 +18,12 @@ func (s Stream[T]) Catch(f func(error) Stream[T]) Stream[T] {
 	s.require("Catch")
 	requireFunc(f == nil, "Catch: f")
 	return func(ctx context.Context, yield func(T) bool) error {
-		stopped := false
-		err := s(ctx, func(v T) bool {
-			stopped = stopped || !yield(v)
-			return !stopped
-		})
-		if stopped || err == nil {
-			return nil
-		}
-		if ctx.Err() != nil {
-			return ending.Error(ctx, err)
-		}
-		next := f(err)
-		if next == nil {
-			return fmt.Errorf("stream: Catch: f returned a nil stream for: %w", err)
-		}
-		return next(ctx, yield)
+		return op.MapErr("stream", s, func(err error) error {
+			next := f(err)
+			if next == nil {
+				return fmt.Errorf("stream: Catch: f returned a nil stream for: %w", err)
+			}
+			return next(ctx, yield)
+		})(ctx, yield)
 	}
 }

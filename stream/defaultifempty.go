@@ -13,18 +13,12 @@ import (
 func (s Stream[T]) DefaultIfEmpty(v T) Stream[T] {
 	s.require("DefaultIfEmpty")
 	return func(ctx context.Context, yield func(T) bool) error {
-		empty := true
-		err := s(ctx, func(v T) bool {
-			empty = false
-			return yield(v)
-		})
-		if !empty || err != nil {
-			return err
-		}
-		if err := ending.ContextError(ctx); err != nil || !yield(v) {
-			return err
-		}
-		return ending.ContextError(ctx)
+		return s.SwitchIfEmpty(func(ctx context.Context, yield func(T) bool) error {
+			if !yield(v) {
+				return nil
+			}
+			return ending.ContextError(ctx)
+		})(ctx, yield)
 	}
 }
 

@@ -80,23 +80,10 @@ func TryMap[T, U any](p Package, s Stream[T], f func(context.Context, T) (U, err
 func TryFilter[T any](p Package, s Stream[T], keep func(context.Context, T) (bool, error)) Stream[T] {
 	require(p, "TryFilter", s, "keep", keep == nil)
 	return func(ctx context.Context, yield func(T) bool) error {
-		var failure error
-		stopped := false
-		err := s(ctx, func(v T) bool {
-			if stopped {
-				return false
-			}
-			kept, err := keep(ctx, v)
-			failure = err
-			stopped = err != nil || kept && !yield(v)
-			return !stopped
-		})
-		switch {
-		case failure != nil:
-			return ending.Error(ctx, failure)
-		case stopped:
-			return nil
-		}
-		return err
+		kept := false
+		return TryMap(p, s, func(ctx context.Context, v T) (_ T, err error) {
+			kept, err = keep(ctx, v)
+			return v, err
+		})(ctx, func(v T) bool { return !kept || yield(v) })
 	}
 }
