@@ -76,7 +76,9 @@ func (c *check) play(ctx context.Context, sc scenario) *outcome {
 		events <- c.events(running, r, p)
 	}()
 	o.watch(ctx, events)
-	o.freeze()
+	o.mu.Lock()
+	o.frozen = true
+	o.mu.Unlock()
 	p.note("the program is told to end")
 	cancel()
 	returned := o.stop(c.Stop)

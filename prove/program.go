@@ -47,13 +47,6 @@ func (o *outcome) without(value string, now time.Time) bool {
 		o.c.ref.after(value, o.since) > readAhead && !o.p.carried(value)
 }
 
-// freeze ends the recording of values.
-func (o *outcome) freeze() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.frozen = true
-}
-
 // abandoned is how long a program that is late is waited for, beyond Stop.
 const abandoned = 10 * time.Second
 
