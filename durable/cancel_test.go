@@ -172,8 +172,12 @@ func TestAbandon(t *testing.T) {
 	job, left := q.newJob(deliver(q, s, first, nil)), 0
 	job.leave = func() { left++ }
 	job.abandon()
-	if err := job.Done(); !errors.Is(err, ErrSettled) || left != 1 || s.took() != "" {
+	job.abandon()
+	if err := job.Done(); !errors.Is(err, ErrSettled) || err.Error() != "durable: done: job x: the attempt is settled already" || left != 1 || s.took() != "" {
 		t.Errorf("got %v, left %d times", err, left)
+	}
+	if len(q.leases.all) > 0 {
+		t.Error("the queue still has it")
 	}
 }
 

@@ -41,16 +41,17 @@ func TestDead(t *testing.T) {
 	cause := errors.New("cause")
 	const all = "info; get 3 dead; get 4 dead; get 5 dead; get 7 dead; get 10 dead; get 13 dead"
 	for name, test := range map[string]struct {
-		fails  string
-		err    error
-		last   uint64                                   // what the stream ended with before
-		stored func(q *Queue) []*jetstream.RawStreamMsg // default: four and others
-		stop   int                                      // the consumer stops at this letter
-		cancel int                                      // ctx ends at this letter; negative: before
-		want   string
-		did    string
-		looked int // at how many jobs
-		end    error
+		fails   string
+		err     error
+		last    uint64                                   // what the stream ended with before
+		stored  func(q *Queue) []*jetstream.RawStreamMsg // default: four and others
+		stop    int                                      // the consumer stops at this letter
+		cancel  int                                      // ctx ends at this letter; negative: before
+		want    string
+		did     string
+		looked  int  // at how many jobs
+		removed bool // nothing is left of the jobs
+		end     error
 	}{
 		"all":                         {want: "a c d", did: all, looked: 4},
 		"none":                        {stored: func(*Queue) []*jetstream.RawStreamMsg { return nil }, did: "info"},
@@ -60,6 +61,7 @@ func TestDead(t *testing.T) {
 		"the stream cannot be read":   {fails: "info", err: errNo, did: "info", end: errNo},
 		"one cannot be read":          {fails: "get 7 dead", err: errNo, want: "a", did: "info; get 3 dead; get 4 dead; get 5 dead; get 7 dead", looked: 2, end: errNo},
 		"the rest is gone":            {fails: "get 7 dead", err: jetstream.ErrMsgNotFound, want: "a", did: "info; get 3 dead; get 4 dead; get 5 dead; get 7 dead", looked: 2},
+		"its job is gone":             {removed: true, did: all, looked: 4},
 		"ctx has ended":               {cancel: -1, end: cause},
 		"ctx ends":                    {cancel: 1, want: "a", did: all, looked: 4, end: cause},
 		"ctx ends during the request": {fails: "get 5 dead", err: errNoResponse, want: "a", did: "info; get 3 dead; get 4 dead; get 5 dead", looked: 2, end: cause},
@@ -84,6 +86,9 @@ func TestDead(t *testing.T) {
 					letter(q, "c", 9, nil), message(q, first, 10, nil), letter(q, "d", 12, nil), message(q, first, 13, nil)}
 				if test.stored != nil {
 					s.stored = test.stored(q)
+				}
+				if test.removed {
+					s.last = func(string) (*jetstream.RawStreamMsg, error) { return nil, jetstream.ErrMsgNotFound }
 				}
 				ctx, cancel := context.WithCancelCause(t.Context())
 				defer cancel(nil)

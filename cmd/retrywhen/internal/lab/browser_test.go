@@ -287,6 +287,7 @@ func TestBrowser(t *testing.T) {
 			"turned":      browserTurned,
 			"axe":         browserAxe,
 			"map":         browserMap,
+			"go on":       browserGoOn,
 		})
 	}
 	for name, test := range tests {
