@@ -28,6 +28,7 @@ func (t Target) Check(ctx context.Context) (Report, error) {
 	}
 	ctx, c.cancel = context.WithCancelCause(ctx)
 	defer c.cancel(nil)
+	go c.clock.run(ctx)
 	ref, err := c.measure(ctx, true)
 	if err != nil {
 		return report, err
@@ -73,6 +74,7 @@ func (k Known) is(f Finding) bool { return f.Kind == k.Kind && strings.Contains(
 // check is a Target with its defaults, and what is known of it.
 type check struct {
 	Target
+	clock  clock
 	ref    *undisturbed // nil until it is known
 	prefix string
 	runs   atomic.Int64
@@ -117,7 +119,7 @@ func (t Target) prepare() (*check, error) {
 	if len(t.Ways) == 0 {
 		t.Ways = ways
 	}
-	c := &check{Target: t, reported: map[string]bool{}, certain: map[string]bool{}}
+	c := &check{Target: t, reported: map[string]bool{}, certain: map[string]bool{}, clock: clock{at: time.Now(), last: time.Now()}}
 	c.prefix = "r" + strconv.FormatInt(1<<24+rand.N[int64](1<<24), 36) // 5 characters
 	return c, nil
 }

@@ -173,6 +173,17 @@ func TestCheck_ConnectionsDiffer(t *testing.T) {
 	if report, err := target.Check(t.Context()); err != nil || len(report.Findings) > 0 {
 		t.Errorf("got %v and %+v", err, report)
 	}
+	// A connection that the program has replaced cannot break, although the server still sends.
+	target.Ways = []prove.Way{prove.End}
+	target.Events, target.Every = 2, 5*heartbeat/2 // a heartbeat follows each event
+	target.Client = func(ctx context.Context, r prove.Run, got func(string)) error {
+		return client{reconnects: disturbed(), fails: true}.run(ctx, r, got)
+	}
+	disturbed = measured(&target)
+	report, err := target.Check(t.Context())
+	if err != nil || len(report.Findings) != 1 || report.Findings[0].Kind != prove.GaveUp || report.Findings[0].Shown != report.Scenarios {
+		t.Errorf("got %v and %+v, want each scenario to show %s", err, report, prove.GaveUp)
+	}
 }
 
 // Findings stay when fewer than half of the breaks took place, and nothing found is an error.

@@ -41,7 +41,6 @@ type breaking struct {
 	values int   // that the undisturbed program had delivered
 	amid   bool  // it breaks as soon as they have passed, not when the next one comes
 	refuse time.Duration
-	later  bool // its connection has ended, and the next chunk of a later one counts
 }
 
 // calm is the time before a break, in which the program's kernel gives what was sent last to the program: RST would take
@@ -86,62 +85,48 @@ func (l *link) reset() {
 // worksLocked reports whether both sides have the connection. The caller holds the proxy's mutex.
 func (l *link) worksLocked() bool { return l.broken == works && !l.ended && !l.closed }
 
-// now returns what has become of the link.
-func (l *link) now() Way {
-	l.p.mu.Lock()
-	defer l.p.mu.Unlock()
-	return l.broken
-}
+// leftLocked reports whether the program has closed the connection and made another one, so that it cannot break. The
+// caller holds the proxy's mutex.
+func (l *link) leftLocked() bool { return l.closed && l.index < len(l.p.links)-1 }
 
 // up passes on what the client sends.
 func (l *link) up() {
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := l.client.Read(buffer)
-		switch way := l.now(); {
+		l.p.mu.Lock()
+		way := l.broken
+		l.p.mu.Unlock()
+		switch {
 		case way == works:
 			_, _ = l.server.Write(buffer[:n])
 		case way == End && n > 0: // a connection that a server has closed does so
 			l.reset()
 		}
 		if err != nil {
-			l.clientEnds(err)
+			l.ends(&l.closed, "the program closes", l.server, err)
 			return
 		}
 	}
 }
 
-// clientEnds passes on that the client has closed its connection.
-func (l *link) clientEnds(err error) {
+// ends passes on that the program has closed its connection, or the server its.
+func (l *link) ends(side *bool, who string, other *net.TCPConn, err error) {
 	l.p.mu.Lock()
 	way := l.broken
-	if way != Cut {
-		l.closed = true
-		l.p.timeline.Note("the program closes connection %d", l.index+1)
+	if way == works || side == &l.closed && way != Cut {
+		*side = true
+		l.p.timeline.Note("%s connection %d", who, l.index+1)
 	}
-	l.missed()
 	l.p.mu.Unlock()
-	if way == works {
-		follow(l.server, err)
+	switch {
+	case way != works:
+	case errors.Is(err, io.EOF):
+		_ = other.CloseWrite()
+	default:
+		reset(other)
 	}
 	l.p.wake()
-}
-
-// follow ends a connection as the other one has ended.
-func follow(c *net.TCPConn, err error) {
-	if errors.Is(err, io.EOF) {
-		_ = c.CloseWrite()
-	} else {
-		reset(c)
-	}
-}
-
-// missed makes the next chunk of a later connection the place of a break whose connection has ended before. The caller
-// holds the proxy's mutex.
-func (l *link) missed() {
-	if p := l.p; p.claimed < len(p.plan) && p.plan[p.claimed].conn == l.index {
-		p.plan[p.claimed].later = true
-	}
 }
 
 // down passes on what the server sends, up to the place of a break.
@@ -156,33 +141,34 @@ func (l *link) down() {
 					reset(l.server)
 				}
 			}
-			if b = b[pass:]; breaks != nil {
-				l.breakNow(*breaks)
+			if b = b[pass:]; breaks {
+				l.breakNow()
 			} else if pass == 0 {
 				break // swallowed
 			}
 		}
 		if err != nil {
-			l.serverEnds(err)
+			l.ends(&l.ended, "the server ends", l.client, err)
 			return
 		}
 	}
 }
 
-// share returns how much of what has come from the server passes, and the break that follows it.
-func (l *link) share(b []byte) (pass int, breaks *breaking) {
+// share returns how much of what has come from the server passes, and whether the next break follows.
+func (l *link) share(b []byte) (pass int, breaks bool) {
 	p := l.p
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if l.broken != works {
-		return 0, nil
+		return 0, false
 	}
 	pass = len(b)
-	if p.claimed < len(p.plan) && p.claimed == p.made {
+	if p.claimed < len(p.plan) && p.claimed == p.made && !l.leftLocked() {
 		next := &p.plan[p.claimed]
 		rest := next.at - l.sent // that passes before the break
 		here := next.conn == l.index
-		if next.later && l.index > next.conn || next.conn == anyConnection && p.values >= next.values {
+		if next.conn == anyConnection && p.values >= next.values ||
+			next.conn >= 0 && next.conn < l.index && !p.links[next.conn].worksLocked() { // it has ended before: a later one breaks
 			here, rest = true, 0
 			if next.amid {
 				rest = int64(halve(b))
@@ -190,31 +176,37 @@ func (l *link) share(b []byte) (pass int, breaks *breaking) {
 		}
 		if here && (rest < int64(len(b)) || next.amid && rest == int64(len(b))) {
 			p.claimed++
-			pass, breaks = int(max(rest, 0)), next
+			pass, breaks = int(max(rest, 0)), true
 		}
 	}
 	if pass > 0 {
-		p.chunks = append(p.chunks, chunk{conn: l.index, at: l.sent, half: halve(b[:pass]), came: time.Now()})
+		p.chunks = append(p.chunks, chunk{conn: l.index, at: l.sent, half: halve(b[:pass]), came: p.clock.now()})
 		p.passed = append(p.passed, b[:min(pass, keepBytes-len(p.passed))]...)
 		l.sent += int64(pass)
 	}
 	return pass, breaks
 }
 
-// breakNow breaks the link.
-func (l *link) breakNow(b breaking) {
+// breakNow makes the next break on the link.
+func (l *link) breakNow() {
 	time.Sleep(calm)
 	p := l.p
 	p.mu.Lock()
+	if l.leftLocked() {
+		p.claimed-- // a later one breaks
+		p.mu.Unlock()
+		return
+	}
+	b := p.plan[p.made]
 	l.broken = b.way
 	server := l.server
 	p.made++
-	p.brokenAt = time.Now()
+	p.brokenAt = p.clock.now()
 	p.backAt = time.Time{}
 	text := map[Way]string{Cut: "is cut", End: "is ended", Silence: "falls silent"}[b.way]
 	p.timeline.Note("connection %d %s after %d bytes", l.index+1, text, l.sent)
 	if b.refuse > 0 {
-		p.refusing = p.brokenAt.Add(b.refuse)
+		p.refusing = time.Now().Add(b.refuse)
 	}
 	p.mu.Unlock()
 	switch b.way {
@@ -226,20 +218,4 @@ func (l *link) breakNow(b breaking) {
 		_ = server.Close()
 	}
 	p.wake()
-}
-
-// serverEnds passes on that the server has ended its connection.
-func (l *link) serverEnds(err error) {
-	l.p.mu.Lock()
-	way := l.broken
-	if way == works {
-		l.ended = true
-		l.p.timeline.Note("the server ends connection %d", l.index+1)
-	}
-	l.missed()
-	l.p.mu.Unlock()
-	if way == works {
-		follow(l.client, err)
-	}
-	l.p.wake()
 }

@@ -53,7 +53,7 @@ func (c *check) play(ctx context.Context, sc scenario) *outcome {
 		ref = c.ref.values
 	}
 	o.tally = judge.NewTally(ref, nil)
-	p, err := listen(ctx, c.Server, sc.plan)
+	p, err := c.listen(ctx, sc.plan)
 	if err != nil {
 		o.trouble = err
 		return o
@@ -76,7 +76,9 @@ func (c *check) play(ctx context.Context, sc scenario) *outcome {
 		events <- c.events(running, r, p)
 	}()
 	o.watch(ctx, events)
-	o.freeze()
+	o.mu.Lock()
+	o.frozen = true
+	o.mu.Unlock()
 	p.note("the program is told to end")
 	cancel()
 	returned := o.stop(c.Stop)
@@ -93,20 +95,21 @@ func (c *check) play(ctx context.Context, sc scenario) *outcome {
 
 // watch lets time pass until the scenario is over, and takes the outcome down.
 func (o *outcome) watch(ctx context.Context, events <-chan error) {
-	start := time.Now()
+	now := o.c.clock.now
+	start := now()
 	var lastEvent time.Time
 	for {
 		until := o.until(o.p.look(), start, lastEvent)
 		select {
 		case <-o.p.news:
-		case <-time.After(time.Until(until)):
+		case <-time.After(until.Sub(now())):
 		case err := <-events:
-			lastEvent, events, o.trouble = time.Now(), nil, err
+			lastEvent, events, o.trouble = now(), nil, err
 		case <-o.done:
 			o.ended = ctx.Err() == nil
 		case <-ctx.Done():
 		}
-		if o.ended || o.trouble != nil || ctx.Err() != nil || !time.Now().Before(until) {
+		if o.ended || o.trouble != nil || ctx.Err() != nil || !now().Before(until) {
 			break
 		}
 	}
@@ -115,10 +118,10 @@ func (o *outcome) watch(ctx context.Context, events <-chan error) {
 
 // until returns when the run is over, if nothing else happens.
 func (o *outcome) until(s seen, start, lastEvent time.Time) time.Time {
-	c, last := o.c, o.tally.Last()
+	c, last := o.c, s.lastAt
 	if c.ref == nil {
 		most := start.Add(endless + time.Duration(c.Events)*c.Every)
-		o.endless = !time.Now().Before(most)
+		o.endless = !c.clock.now().Before(most)
 		switch {
 		case last.IsZero():
 			return start.Add(firstValue + c.Quiet)
@@ -131,7 +134,7 @@ func (o *outcome) until(s seen, start, lastEvent time.Time) time.Time {
 	if !s.first.IsZero() {
 		base = s.first.Add(c.ref.took)
 	}
-	limit := latest(s.brokenAt, s.refusing, base).Add(c.Within)
+	limit := latest(s.brokenAt.Add(o.plan[len(o.plan)-1].refuse), base).Add(c.Within)
 	broken, done := s.made == len(o.plan), c.allowed().Done(o.tally)
 	switch {
 	case !broken && done:

@@ -27,7 +27,7 @@ func (o *outcome) got(value string) {
 		return
 	}
 	o.tally.Enter(value)
-	if now := time.Now(); o.c.ref == nil {
+	if now := o.c.clock.now(); o.c.ref == nil {
 		o.arrivals = append(o.arrivals, arrival{value, now})
 	} else if o.without(value, now) {
 		o.past = append(o.past, value)
@@ -45,13 +45,6 @@ func (o *outcome) without(value string, now time.Time) bool {
 	s := o.p.look()
 	return s.made > 0 && !s.back && !s.working && now.Sub(s.brokenAt) > readAhead &&
 		o.c.ref.after(value, o.since) > readAhead && !o.p.carried(value)
-}
-
-// freeze ends the recording of values.
-func (o *outcome) freeze() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.frozen = true
 }
 
 // abandoned is how long a program that is late is waited for, beyond Stop.

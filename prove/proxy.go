@@ -16,6 +16,7 @@ import (
 // proxy stands between one run of a program and the server, and breaks connections as planned.
 type proxy struct {
 	server string
+	clock  *clock
 	l      net.Listener
 	news   chan struct{} // full when something has happened
 	cancel context.CancelFunc
@@ -26,9 +27,11 @@ type proxy struct {
 	seen
 	links     []*link
 	plan      []breaking
-	claimed   int       // breaks that a link is about to make, or has made
-	refusals  int       // that go on,
-	refusedAt time.Time // and when the last one was over
+	refusing  time.Time     // until when connections are refused
+	claimed   int           // breaks that a link is about to make, or has made
+	refusals  int           // that go on,
+	refusedAt time.Time     // when the last one was over,
+	calmed    time.Duration // and how long calm was for it, on a machine that may be busy
 	chunks    []chunk
 	values    int    // that the program has delivered
 	passed    []byte // what has come from the server, the first part of it
@@ -50,12 +53,12 @@ func halve(b []byte) int { return len(bytes.TrimRight(b[:len(b)/2], "\n")) }
 const keepBytes = 1 << 20
 
 // listen starts a proxy with a plan, which is complete before the first connection can come.
-func listen(ctx context.Context, server string, plan []breaking) (*proxy, error) {
+func (c *check) listen(ctx context.Context, plan []breaking) (*proxy, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("prove: the proxy: %w", err)
 	}
-	p := &proxy{server: server, l: l, news: make(chan struct{}, 1), plan: append([]breaking(nil), plan...), timeline: judge.NewTimeline(time.Millisecond)}
+	p := &proxy{server: c.Server, clock: &c.clock, l: l, news: make(chan struct{}, 1), plan: append([]breaking(nil), plan...), timeline: judge.NewTimeline(time.Millisecond)}
 	p.ctx, p.cancel = context.WithCancel(ctx)
 	p.tasks.Go(p.accept)
 	return p, nil
@@ -94,11 +97,11 @@ func (p *proxy) admit(c *net.TCPConn) *link {
 	defer p.mu.Unlock()
 	now := time.Now()
 	if p.first.IsZero() {
-		p.first = now
+		p.first = p.clock.now()
 	}
 	if now.Before(p.refusing) {
 		p.refused++
-		if p.refusals == 0 && now.Sub(p.refusedAt) < calm {
+		if p.refusals == 0 && now.Sub(p.refusedAt) < p.calmed {
 			p.hasty++
 		}
 		p.refusals++
@@ -108,7 +111,7 @@ func (p *proxy) admit(c *net.TCPConn) *link {
 	l := &link{p: p, index: len(p.links), client: c}
 	p.links = append(p.links, l)
 	if p.made > 0 && p.backAt.IsZero() {
-		p.backAt = now
+		p.backAt = p.clock.now()
 	}
 	if p.made == p.claimed && p.made > 0 && p.made < len(p.plan) && p.plan[p.made].conn == nextConnection {
 		p.plan[p.made].conn = l.index
@@ -119,10 +122,11 @@ func (p *proxy) admit(c *net.TCPConn) *link {
 
 // refuse resets a connection, a little later: so connections that were made at once are not one after the other.
 func (p *proxy) refuse(c *net.TCPConn) {
+	start := time.Now()
 	time.Sleep(calm)
 	p.mu.Lock()
 	p.refusals--
-	p.refusedAt = time.Now()
+	p.refusedAt, p.calmed = time.Now(), time.Since(start)
 	p.mu.Unlock()
 	reset(c)
 }
@@ -132,6 +136,7 @@ func (p *proxy) delivered(value string, last bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.values++
+	p.lastAt = p.clock.now()
 	p.timeline.Note("value %q", value)
 	if last && p.claimed == 0 && len(p.plan) > 0 && p.plan[0].conn == lastConnection {
 		p.tasks.Go(p.breakLast)
@@ -149,9 +154,10 @@ func (p *proxy) breakLast() {
 		return
 	}
 	p.claimed++
-	l, plan := p.links[i], p.plan[0]
+	p.plan[0].conn = i
+	l := p.links[i]
 	p.mu.Unlock()
-	l.breakNow(plan)
+	l.breakNow()
 }
 
 func (p *proxy) wake() {
@@ -170,10 +176,10 @@ func (p *proxy) note(format string, args ...any) {
 // seen is what a proxy has seen of a program.
 type seen struct {
 	first     time.Time // the first connection
+	lastAt    time.Time // the last value; zero if none has come
 	made      int       // breaks that have taken place
 	brokenAt  time.Time // the last one
 	backAt    time.Time // when a connection has been accepted since; zero if none has
-	refusing  time.Time // until when connections are refused
 	refused   int
 	hasty     int // connections that came without a wait after one was refused
 	dialError error

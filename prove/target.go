@@ -17,7 +17,7 @@ type Target struct {
 	Event  func(ctx context.Context, r Run, n int) error
 	Events int           // 12
 	Every  time.Duration // 100 ms
-	Within time.Duration // 30 s: a program that is back later is not back
+	Within time.Duration // 30 s: a program that is back later is not back; stalls of a busy machine do not count
 	Quiet  time.Duration // 2 s: repeated values are awaited for so long after the last value
 	Stop   time.Duration // 5 s: a program returns within so long after its context's end
 

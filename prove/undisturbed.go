@@ -68,10 +68,10 @@ func (c *check) measure(ctx context.Context, again bool) (*undisturbed, error) {
 	if runs[1].seen.connected < o.seen.connected { // a busy machine may have broken the other one's
 		o = runs[1]
 	}
-	u.took, u.came = o.tally.Last().Sub(o.seen.first), o.arrivals
+	u.took, u.came = o.seen.lastAt.Sub(o.seen.first), o.arrivals
 	var all []place
 	for _, k := range o.chunks {
-		if !k.came.After(o.tally.Last()) {
+		if !k.came.After(o.seen.lastAt) {
 			before := slices.IndexFunc(o.arrivals, func(a arrival) bool { return a.at.After(k.came) })
 			all = append(all, place{chunk: k, number: len(all) + 1, values: max(0, before)})
 			if k.conn == 0 && len(u.early) < mostEarly {

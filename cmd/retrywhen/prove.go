@@ -100,7 +100,7 @@ Exit codes:
 	f.DurationVar(&t.Stop, "stop", 5*time.Second, "time in which the command ends after SIGTERM")
 	f.IntVar(&t.Parallel, "parallel", 64, "runs at once")
 	f.IntVar(&t.Places, "places", 24, "maximum number of places at which connections break")
-	f.StringSliceVar(&ways, "ways", wayNames(), "how connections break")
+	f.StringSliceVar(&ways, "ways", wayNames, "how connections break")
 	f.BoolVar(&t.AtLeastOnce, "at-least-once", false, "a repeated value is no fault")
 	f.BoolVar(&t.AnyOrder, "any-order", false, "a value after later ones is no fault")
 	f.BoolVar(&t.GivesUp, "gives-up", false, "an end with an exit code other than 0 is no fault")
@@ -109,18 +109,11 @@ Exit codes:
 	f.BoolVar(&asJSON, "json", false, "write JSON")
 	f.SetInterspersed(false)
 	c.ValidArgsFunction = completeCommand
-	_ = c.RegisterFlagCompletionFunc("ways", cobra.FixedCompletions(wayNames(), cobra.ShellCompDirectiveNoFileComp)) // it fails only for an unknown flag
+	_ = c.RegisterFlagCompletionFunc("ways", cobra.FixedCompletions(wayNames, cobra.ShellCompDirectiveNoFileComp)) // it fails only for an unknown flag
 	return c
 }
 
-var allWays = []prove.Way{prove.Cut, prove.Amid, prove.End, prove.Silence, prove.Refuse, prove.Twice}
-
-func wayNames() (all []string) {
-	for _, w := range allWays {
-		all = append(all, string(w))
-	}
-	return all
-}
+var wayNames = []string{string(prove.Cut), string(prove.Amid), string(prove.End), string(prove.Silence), string(prove.Refuse), string(prove.Twice)}
 
 // foundKinds are the kinds that prove can find in real time.
 var foundKinds = []string{
@@ -149,11 +142,11 @@ func (p *prover) check(c *cobra.Command, t *prove.Target, values string, ways, k
 		}
 	}
 	if len(ways) == 0 {
-		return fmt.Errorf("prove: --ways is empty, want some of %s", strings.Join(wayNames(), ","))
+		return fmt.Errorf("prove: --ways is empty, want some of %s", strings.Join(wayNames, ","))
 	}
 	for _, w := range ways {
-		if !slices.Contains(wayNames(), w) {
-			return fmt.Errorf("prove: --ways has %q%s want some of %s", w, nearest(w, wayNames(), ""), strings.Join(wayNames(), ","))
+		if !slices.Contains(wayNames, w) {
+			return fmt.Errorf("prove: --ways has %q%s want some of %s", w, nearest(w, wayNames, ""), strings.Join(wayNames, ","))
 		}
 		if !slices.Contains(t.Ways, prove.Way(w)) {
 			t.Ways = append(t.Ways, prove.Way(w))

@@ -96,32 +96,19 @@ func (p *prover) shell(ctx context.Context, r prove.Run, n int, command string) 
 // run runs a command in a group of its own until it ends or ctx does, and waits for all of the group. It calls line for
 // each line of its output.
 func (p *prover) run(ctx context.Context, cmd *exec.Cmd, stop time.Duration, line func(text string, whole bool)) error {
-	outRead, outWrite, err := os.Pipe()
-	if err != nil {
-		return err
-	}
-	errRead, errWrite, err := os.Pipe()
-	if err != nil {
-		return errors.Join(err, outRead.Close(), outWrite.Close())
-	}
-	cmd.Stdout, cmd.Stderr = outWrite, errWrite
-	g, err := startGroup(cmd)
-	_ = outWrite.Close()
-	_ = errWrite.Close()
+	outRead, out := io.Pipe()
+	errRead, errs := io.Pipe()
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = out, errs, outputGrace
 	var reading sync.WaitGroup
 	last := ""
 	reading.Go(func() { eachLine(outRead, line) })
 	reading.Go(func() { eachLine(errRead, func(text string, _ bool) { last = text }) })
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
-		reading.Wait()
-	}()
 	closeAll := func() {
-		_ = outRead.Close()
-		_ = errRead.Close()
-		<-read
+		_ = out.Close()
+		_ = errs.Close()
+		reading.Wait()
 	}
+	g, err := startGroup(cmd)
 	if err != nil {
 		closeAll()
 		return err
@@ -132,11 +119,6 @@ func (p *prover) run(ctx context.Context, cmd *exec.Cmd, stop time.Duration, lin
 	told := false
 	select {
 	case err = <-ended:
-		select {
-		case <-read:
-		case <-time.After(outputGrace):
-		case <-ctx.Done():
-		}
 	case <-ctx.Done():
 		told = true
 		g.terminate()
@@ -151,7 +133,7 @@ func (p *prover) run(ctx context.Context, cmd *exec.Cmd, stop time.Duration, lin
 	closeAll()
 	exit, failed := errors.AsType[*exec.ExitError](err)
 	switch {
-	case told || err == nil:
+	case told || err == nil || errors.Is(err, exec.ErrWaitDelay):
 		return nil
 	case failed && last != "":
 		return fmt.Errorf("%v: %s", exit, last)

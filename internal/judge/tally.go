@@ -106,17 +106,12 @@ func (t *Tally) Count() int {
 	return t.count
 }
 
-// Last returns when the last value came; zero if none has.
-func (t *Tally) Last() time.Time {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.lastAt
-}
-
 // Quiet returns the time since the last value, or since start.
 func (t *Tally) Quiet(start time.Time) time.Duration {
-	if last := t.Last(); !last.IsZero() {
-		start = last
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.count > 0 {
+		start = t.lastAt
 	}
 	return time.Since(start)
 }
