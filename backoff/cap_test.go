@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"sync"
 	"testing"
 	"time"
 
@@ -299,6 +300,22 @@ func TestDelayDrawsAnewAndEvenly(t *testing.T) {
 			t.Errorf("%d of 100,000 delays lie between %d s and %d s, want about 10,000", n, i, i+1)
 		}
 	}
+}
+
+// The race detector finds a Backoff that keeps a state.
+func TestGoroutinesShareABackoff(t *testing.T) {
+	b := backoff.Exponential(time.Second, 2).Cap(time.Minute).Jitter(jitter.Full)
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for n := range 100 {
+				if d := b.Delay(n); d > time.Minute {
+					t.Errorf("Delay(%d) is %v", n, d)
+				}
+			}
+		})
+	}
+	all.Wait()
 }
 
 // Where the ends of the range are past a float64, the range scaled to the cap is still (k/(k+2))^e wide.

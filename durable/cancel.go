@@ -24,39 +24,58 @@ import (
 // ErrNotStored, and it may be called again.
 func (q *Queue) Cancel(ctx context.Context, id string) error {
 	r := q.request("cancel: job "+strconv.Quote(id), "cancel it again")
+	delivered, err := r.end(ctx, id, false)
+	if delivered == nil {
+		return err
+	}
+	return r.withdraw(ctx, id, delivered, q.lease()/2)
+}
+
+// Forget deletes the dead letter with this id. It returns an error that matches ErrNotFound if there is none. The id is
+// known for Config.Remember. While the server does not respond, Forget tries again for as long as Put; its error then matches
+// ErrNotStored, and it may be called again.
+func (q *Queue) Forget(ctx context.Context, id string) error {
+	_, err := q.request("forget: job "+strconv.Quote(id), "forget it again").end(ctx, id, true)
+	return err
+}
+
+// end stores that the job is done and discards all that is left of it, if it is a dead letter or not, as isDead says. It returns
+// the last message that a worker may have got.
+func (r request) end(ctx context.Context, id string, isDead bool) (delivered *jetstream.RawStreamMsg, err error) {
+	none := &failure{r.what, ErrNotFound, nil, ""}
 	err, marked, found := errMoved, false, false
-	var delivered *jetstream.RawStreamMsg
 	for n := 0; n < 10 && err == errMoved; n++ { // as long as it moves on meanwhile
-		m, looked := q.lastOf(ctx, id)
+		m, looked := r.lastOf(ctx, id)
 		switch {
 		case looked != nil:
-			return explain(r.what, looked)
-		case m == nil || q.config.stateOf(m) == StateDead:
-			return &failure{r.what, ErrNotFound, nil, ""}
-		case q.config.stateOf(m) == StateDone: // perhaps by a Cancel that has ended halfway
+			return nil, explain(r.what, looked)
+		case m == nil:
+			return nil, none
+		case r.config.stateOf(m) == StateDone: // perhaps by a call that has ended halfway
 			err = nil
+		case (r.config.stateOf(m) == StateDead) != isDead:
+			return nil, none
 		default:
-			err = r.make(ctx, step{id: id, last: m.Sequence, m: q.config.doneMark(id, parseTime(get(m.Header, headerPut)))}, storePolicy)
+			// The mark comes first: without it, a delivery that was never acknowledged would be attempted again.
+			err = r.make(ctx, step{id: id, last: m.Sequence, m: r.config.doneMark(id, parseTime(get(m.Header, headerPut)))}, storePolicy)
 			marked = marked || err == nil
 		}
 		if err == nil {
-			found, delivered, err = r.clear(ctx, id)
+			found, delivered, err = r.clear(ctx, id, isDead)
 		}
 	}
 	switch {
 	case err != nil:
-		return r.notStored(ctx, err)
+		return nil, r.notStored(ctx, err)
 	case !marked && !found:
-		return &failure{r.what, ErrNotFound, nil, ""}
-	case delivered != nil:
-		return r.withdraw(ctx, id, delivered, q.lease()/2)
+		return nil, none
 	}
-	return nil
+	return delivered, nil
 }
 
-// clear discards all that would still bring a cancelled job to a worker. It reports whether there was such a message, and
-// returns the last one that may have been delivered. It returns errMoved if one was replaced meanwhile.
-func (r request) clear(ctx context.Context, id string) (found bool, delivered *jetstream.RawStreamMsg, err error) {
+// clear discards all that is left of a job that has ended. It reports whether there was a dead letter or something else, as isDead
+// says, and returns the last message that may have been delivered. It returns errMoved if one was replaced meanwhile.
+func (r request) clear(ctx context.Context, id string, isDead bool) (found bool, delivered *jetstream.RawStreamMsg, err error) {
 	for from := uint64(1); ; {
 		m, err := r.next(ctx, r.config.all(id), from)
 		if err != nil || m == nil {
@@ -66,7 +85,7 @@ func (r request) clear(ctx context.Context, id string) (found bool, delivered *j
 			if s == first || s == again {
 				delivered = m
 			}
-			found = found || s != dead // of a job that was revived
+			found = found || (s == dead) == isDead // the letter of a job that was revived is left too
 			ctx, cancel := r.within(ctx)
 			err := retry.Run(ctx, storePolicy, func(ctx context.Context) error { return r.discard(ctx, id, m) })
 			if cancel(); err != nil {

@@ -165,6 +165,22 @@ func TestCancel_Withdraws(t *testing.T) {
 	}
 }
 
+// What a handler reports of a job that was cancelled is refused.
+func TestAbandon(t *testing.T) {
+	s := new(server)
+	q := fakeQueue(t, s, Config{})
+	job, left := q.newJob(deliver(q, s, first, nil)), 0
+	job.leave = func() { left++ }
+	job.abandon()
+	job.abandon()
+	if err := job.Done(); !errors.Is(err, ErrSettled) || err.Error() != "durable: done: job x: the attempt is settled already" || left != 1 || s.took() != "" {
+		t.Errorf("got %v, left %d times", err, left)
+	}
+	if len(q.leases.all) > 0 {
+		t.Error("the queue still has it")
+	}
+}
+
 // A delivery whose job was cancelled is not attempted here, and the context of a handler that has it ends.
 func TestLook(t *testing.T) {
 	for name, test := range map[string]struct {

@@ -243,10 +243,9 @@ func TestCheck_AWaitOfAWorkerThatHasDied(t *testing.T) {
 					t.Errorf("the state is %+v", d.state)
 				}
 				if test.want == skip && test.due <= short {
-					if len(d.feed.waiting) != 1 || d.feed.waiting[0] != d {
+					if _, waits := d.feed.waiting[d]; !waits || len(d.feed.waiting) != 1 {
 						t.Errorf("%d jobs wait, want this one", len(d.feed.waiting))
 					}
-					d.feed.timer.Stop()
 				}
 			})
 		})

@@ -93,8 +93,6 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("durable: open: Config.Name is %q, want 1 to 64 letters, digits, - or _", c.Name)
 	case !slices.Contains([]int{0, 1, 3, 5}, c.Replicas):
 		return c, fmt.Errorf("durable: open: Config.Replicas is %d, want 1, 3 or 5, or 0 for the default", c.Replicas)
-	case c.Remember < 0:
-		return c, fmt.Errorf("durable: open: Config.Remember is %v, want at least one Lease, or 0 for the default", c.Remember)
 	case c.Lease != 0 && c.Lease < time.Second:
 		return c, fmt.Errorf("durable: open: Config.Lease is %v, want at least 1s", c.Lease)
 	case c.KeepDead < 0 || c.Grace < 0 || c.MaxPayload < 0 || c.MaxDead < 0:

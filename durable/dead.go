@@ -2,7 +2,6 @@ package durable
 
 import (
 	"context"
-	"strconv"
 	"sync"
 	"time"
 
@@ -128,37 +127,4 @@ func ended(ctx context.Context, what string, err error) error {
 		return stream.ContextError(ctx)
 	}
 	return explain(what, err)
-}
-
-// Forget deletes the dead letter with this id. It returns an error that matches ErrNotFound if there is none. The id is
-// known for Config.Remember.
-func (q *Queue) Forget(ctx context.Context, id string) error {
-	what := "forget: job " + strconv.Quote(id)
-	none := &failure{what, ErrNotFound, nil, ""}
-	for range 10 { // as long as it moves on meanwhile
-		m, err := q.lastOf(ctx, id)
-		switch {
-		case err != nil:
-			return explain(what, err)
-		case m == nil || !q.config.stateOf(m).ended():
-			return none
-		case q.config.stateOf(m) == StateDead:
-			// The mark comes first: without it, a delivery that was never acknowledged would be attempted again.
-			_, err = q.store(ctx, step{id: id, last: m.Sequence, m: q.config.doneMark(id, parseTime(get(m.Header, headerPut)))}, storePolicy)
-		default: // perhaps by a Forget that has ended before it could delete the letter
-			if m, err = q.last(ctx, q.config.subject(id, dead)); err == nil && (m == nil || get(m.Header, headerDone) != "") {
-				return none
-			}
-		}
-		if err == nil {
-			err = q.remove(ctx, m.Sequence)
-		}
-		switch {
-		case err == nil:
-			return nil
-		case err != errMoved:
-			return explain(what, err)
-		}
-	}
-	return none
 }

@@ -41,16 +41,17 @@ func TestDead(t *testing.T) {
 	cause := errors.New("cause")
 	const all = "info; get 3 dead; get 4 dead; get 5 dead; get 7 dead; get 10 dead; get 13 dead"
 	for name, test := range map[string]struct {
-		fails  string
-		err    error
-		last   uint64                                   // what the stream ended with before
-		stored func(q *Queue) []*jetstream.RawStreamMsg // default: four and others
-		stop   int                                      // the consumer stops at this letter
-		cancel int                                      // ctx ends at this letter; negative: before
-		want   string
-		did    string
-		looked int // at how many jobs
-		end    error
+		fails   string
+		err     error
+		last    uint64                                   // what the stream ended with before
+		stored  func(q *Queue) []*jetstream.RawStreamMsg // default: four and others
+		stop    int                                      // the consumer stops at this letter
+		cancel  int                                      // ctx ends at this letter; negative: before
+		want    string
+		did     string
+		looked  int  // at how many jobs
+		removed bool // nothing is left of the jobs
+		end     error
 	}{
 		"all":                         {want: "a c d", did: all, looked: 4},
 		"none":                        {stored: func(*Queue) []*jetstream.RawStreamMsg { return nil }, did: "info"},
@@ -60,6 +61,7 @@ func TestDead(t *testing.T) {
 		"the stream cannot be read":   {fails: "info", err: errNo, did: "info", end: errNo},
 		"one cannot be read":          {fails: "get 7 dead", err: errNo, want: "a", did: "info; get 3 dead; get 4 dead; get 5 dead; get 7 dead", looked: 2, end: errNo},
 		"the rest is gone":            {fails: "get 7 dead", err: jetstream.ErrMsgNotFound, want: "a", did: "info; get 3 dead; get 4 dead; get 5 dead; get 7 dead", looked: 2},
+		"its job is gone":             {removed: true, did: all, looked: 4},
 		"ctx has ended":               {cancel: -1, end: cause},
 		"ctx ends":                    {cancel: 1, want: "a", did: all, looked: 4, end: cause},
 		"ctx ends during the request": {fails: "get 5 dead", err: errNoResponse, want: "a", did: "info; get 3 dead; get 4 dead; get 5 dead", looked: 2, end: cause},
@@ -84,6 +86,9 @@ func TestDead(t *testing.T) {
 					letter(q, "c", 9, nil), message(q, first, 10, nil), letter(q, "d", 12, nil), message(q, first, 13, nil)}
 				if test.stored != nil {
 					s.stored = test.stored(q)
+				}
+				if test.removed {
+					s.last = func(string) (*jetstream.RawStreamMsg, error) { return nil, jetstream.ErrMsgNotFound }
 				}
 				ctx, cancel := context.WithCancelCause(t.Context())
 				defer cancel(nil)
@@ -182,7 +187,7 @@ func TestRevive_MayNotDelete(t *testing.T) {
 	q.nc = connected(t, s)
 	q.jobs = forbiddingStream{fakeStream{s: s}, q.nc, "retrywhen-q"}
 	s.last = func(string) (*jetstream.RawStreamMsg, error) { return letter(q, "x", 9, nil), nil }
-	for i, want := range []string{"delete 9; log: messages cannot be deleted, the user lacks the permission: Stats counts the dead letters of revived jobs until the jobs have ended, and cancelled jobs come back if the server is killed", ""} {
+	for i, want := range []string{"delete 9; log: messages cannot be deleted, the user lacks the permission: Stats counts the dead letters of revived jobs until the jobs have ended, and what was cancelled or forgotten comes back if the server is killed", ""} {
 		if err := q.Revive(t.Context(), "x"); err != nil {
 			t.Error(err)
 		}
@@ -438,31 +443,33 @@ func TestForget(t *testing.T) {
 		want   error
 		text   string
 	}{
-		"forgotten":     {did: "last *; put mark; delete 9"},
+		"forgotten":     {did: "last *; put mark; get 1 *; delete 9; get 10 *"},
 		"there is none": {stored: func(*Queue) []*jetstream.RawStreamMsg { return nil }, did: "last *", want: ErrNotFound, text: none},
 		"it was revived": {stored: func(q *Queue) []*jetstream.RawStreamMsg {
 			return []*jetstream.RawStreamMsg{letter(q, "x", 9, nil), revived(q, "x", 10)}
 		}, did: "last *", want: ErrNotFound, text: none},
 		"others were faster, and have marked it only": {put: refused, then: func(q *Queue) []*jetstream.RawStreamMsg {
 			return []*jetstream.RawStreamMsg{letter(q, "x", 9, nil), message(q, mark, 10, done)}
-		}, did: "last *; put mark; last *; last dead; delete 9"},
+		}, did: "last *; put mark; last *; get 1 *; delete 9; get 10 *; get 11 *"},
 		"others were faster, and have deleted it": {put: refused, then: func(q *Queue) []*jetstream.RawStreamMsg {
 			return []*jetstream.RawStreamMsg{message(q, mark, 10, done)}
-		}, did: "last *; put mark; last *; last dead", want: ErrNotFound, text: none},
+		}, did: "last *; put mark; last *; get 1 *; get 11 *", want: ErrNotFound, text: none},
 		"others have revived it": {put: refused, then: func(q *Queue) []*jetstream.RawStreamMsg {
 			return []*jetstream.RawStreamMsg{letter(q, "x", 9, nil), revived(q, "x", 10)}
 		}, did: "last *; put mark; last *", want: ErrNotFound, text: none},
-		"it always moves on": {put: refused, did: strings.Repeat("last *; put mark; ", 9) + "last *; put mark", want: ErrNotFound, text: none},
-		"it is gone":         {fails: "delete 9", err: jetstream.ErrMsgDeleteUnsuccessful, did: "last *; put mark; delete 9"},
-		"the mark fails":     {put: nats.ErrPermissionViolation, did: "last *; put mark", want: ErrRefused, text: `durable: forget: job "x": the server refused`},
-		"the server refuses": {fails: "delete 9", err: nats.ErrPermissionViolation, did: "last *; put mark; delete 9", want: ErrRefused, text: `durable: forget: job "x": the server refused`},
+		"it always moves on":   {put: refused, did: strings.Repeat("last *; put mark; ", 9) + "last *; put mark", want: errMoved, text: `durable: forget: job "x": the job has moved on`},
+		"it is gone":           {fails: "delete 9", err: jetstream.ErrMsgDeleteUnsuccessful, did: "last *; put mark; get 1 *; delete 9; get 10 *"},
+		"the mark fails":       {put: nats.ErrPermissionViolation, did: "last *; put mark", want: ErrRefused, text: `durable: forget: job "x": the server refused`},
+		"it cannot be deleted": {fails: "delete 9", err: errNo, did: "last *; put mark; get 1 *; delete 9", want: errNo, text: `durable: forget: job "x": `},
+		"it may not be deleted": {fails: "delete 9", err: nats.ErrPermissionViolation, did: "last *; put mark; get 1 *; delete 9; log: messages cannot be deleted, " +
+			"the user lacks the permission: Stats counts the dead letters of revived jobs until the jobs have ended, and what was cancelled or forgotten comes back if the server is killed; put dead; get 10 *"},
 		"it was marked before": {stored: func(q *Queue) []*jetstream.RawStreamMsg {
 			return []*jetstream.RawStreamMsg{letter(q, "x", 9, nil), message(q, mark, 10, done)}
-		}, did: "last *; last dead; delete 9"},
+		}, did: "last *; get 1 *; delete 9; get 10 *; get 11 *"},
 		"it was marked and deleted before": {stored: func(q *Queue) []*jetstream.RawStreamMsg { return []*jetstream.RawStreamMsg{message(q, mark, 10, done)} },
-			did: "last *; last dead", want: ErrNotFound, text: none},
+			did: "last *; get 1 *; get 11 *", want: ErrNotFound, text: none},
 		"it was revived and done": {stored: func(q *Queue) []*jetstream.RawStreamMsg { return []*jetstream.RawStreamMsg{letter(q, "x", 9, done)} },
-			did: "last *; last dead", want: ErrNotFound, text: none},
+			did: "last *; get 1 *; get 10 *", want: ErrNotFound, text: none},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &server{fails: map[string]error{test.fails: test.err}}
@@ -485,7 +492,10 @@ func TestForget(t *testing.T) {
 			if got := s.took(); got != test.did {
 				t.Errorf("it did %q, want %q", got, test.did)
 			}
-			if h := s.lastSent().Header; strings.Contains(test.did, "put") && (get(h, headerDone) == "" || get(h, headerPut) != formatTime(put) || get(h, headerLastSequence) != "9" || get(h, headerTTL) != "3600s") {
+			if !strings.Contains(test.did, "put") {
+				return
+			}
+			if h := s.sent[0].Header; get(h, headerDone) == "" || get(h, headerPut) != formatTime(put) || get(h, headerLastSequence) != "9" || get(h, headerTTL) != "3600s" {
 				t.Errorf("the mark is %v", h)
 			}
 		})

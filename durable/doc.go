@@ -15,8 +15,9 @@
 // # Guarantees
 //
 // When Put returns without an error, the job is stored. It is then attempted until an attempt returns nil, or until the
-// policy gives up and the job becomes a dead letter. It is never lost in between, whichever process is killed, at any
-// moment. Errors of attempts mean the same as in retry.Do: the predicate, Permanent, RetryAfter, limits and budgets.
+// policy gives up and the job becomes a dead letter. It is not lost in between, whichever process is killed and when, unless
+// Config.InMemory is set; docs/durable.md says what holds for machines, disks and networks. Errors of attempts mean the
+// same as in retry.Do: the predicate, Permanent, RetryAfter, limits and budgets.
 //
 // Attempts are made at least once: an attempt runs again if its process, its connection or the server died before the
 // outcome was stored. Handlers must therefore be idempotent. Job.ID is the same in all attempts of a job and serves as

@@ -1,8 +1,8 @@
 package durable
 
 import (
-	"container/heap"
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -42,14 +42,13 @@ type feed struct {
 	slots    chan struct{}  // limits how many of them there are
 
 	mu       sync.Mutex
-	work     sync.Cond         // signals a job or the end
-	room     sync.Cond         // signals room for more jobs or the end
-	running  int               // workers that have a job
-	jobs     map[*Job]struct{} // that handlers have
-	retries  int               // consecutive retries taken
-	waiting  waiting
-	timer    *time.Timer   // fires when the first waiting job is due
-	average  time.Duration // of an attempt; negative if unknown
+	work     sync.Cond              // signals a job or the end
+	room     sync.Cond              // signals room for more jobs or the end
+	running  int                    // workers that have a job
+	jobs     map[*Job]struct{}      // that handlers have
+	retries  int                    // consecutive retries taken
+	waiting  map[*delivery]struct{} // until they are due
+	average  time.Duration          // of an attempt; negative if unknown
 	stopped  bool
 	stopping chan struct{} // closed when stopped
 	cause    error
@@ -60,7 +59,7 @@ func newFeed(a *attempts, workers int) *feed {
 	f.ctx, f.cancel = context.WithCancel(a.ctx)
 	f.slots = make(chan struct{}, ackWindow)
 	f.work.L, f.room.L = &f.mu, &f.mu
-	f.average, f.jobs = -1, make(map[*Job]struct{})
+	f.average, f.jobs, f.waiting = -1, make(map[*Job]struct{}), make(map[*delivery]struct{})
 	for i, s := range []stage{again, first} {
 		f.pumps[i] = &pump{feed: f, consumer: a.consumer(s), enough: make(chan struct{}, 1)}
 	}
@@ -78,7 +77,6 @@ func (f *feed) close(cause error) {
 	close(f.stopping)
 	f.work.Broadcast()
 	f.room.Broadcast()
-	f.a.turns.wake()
 	time.AfterFunc(f.a.config.Grace+patience+settleTime, f.cancel)
 }
 
@@ -222,8 +220,8 @@ func (f *feed) handBackIdle(before time.Time) {
 // finish hands back all jobs that no worker has. The pumps must have ended.
 func (f *feed) finish() {
 	f.mu.Lock()
-	all := []*delivery(f.waiting)
-	f.waiting = nil
+	all := slices.Collect(maps.Keys(f.waiting))
+	clear(f.waiting)
 	for _, p := range f.pumps {
 		all = append(all, p.takeAll()...)
 	}
@@ -260,33 +258,17 @@ func (f *feed) hold(d *delivery) bool {
 	}
 	wait := min(f.a.until(d.state.due), short)
 	d.ready = time.Now().Add(wait)
-	if wait <= 0 {
-		f.push(d)
-		return true
-	}
-	heap.Push(&f.waiting, d)
-	if f.waiting[0] == d {
-		if f.timer == nil {
-			f.timer = time.AfterFunc(wait, f.due)
-		} else {
-			f.timer.Reset(wait)
-		}
-	}
+	f.waiting[d] = struct{}{}
+	time.AfterFunc(wait, func() { f.due(d) })
 	return true
 }
 
-// due makes the jobs ready whose due time has come.
-func (f *feed) due() {
+// due makes a job ready whose due time has come, unless finish has handed it back.
+func (f *feed) due(d *delivery) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.stopped {
-		return
-	}
-	for len(f.waiting) > 0 {
-		if wait := time.Until(f.waiting[0].ready); wait > 0 {
-			f.timer.Reset(wait)
-			return
-		}
-		f.push(heap.Pop(&f.waiting).(*delivery))
+	if _, waits := f.waiting[d]; waits {
+		delete(f.waiting, d)
+		f.push(d)
 	}
 }

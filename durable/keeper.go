@@ -52,14 +52,10 @@ func (k *keeper) keepLeases() {
 	connected := k.h.nc.StatusChanged(nats.CONNECTED)
 	defer k.h.nc.RemoveStatusListener(connected)
 	status := (<-chan nats.Status)(connected)
-	extended, extending := time.Now(), make(chan struct{}, 1)
+	extended := time.Now()
 	extend := func(now time.Time) {
-		select {
-		case extending <- struct{}{}:
-			extended = now
-			k.tasks.Go(func() { k.readLease(); k.extendLeases(); <-extending; k.lookAtAttempts() })
-		default: // the last extension has not ended, because the server does not respond
-		}
+		extended = now
+		k.tasks.Go(func() { k.readLease(); k.extendLeases(); k.lookAtAttempts() }) // each a quarter of a lease at most
 	}
 	for {
 		select {
@@ -73,11 +69,11 @@ func (k *keeper) keepLeases() {
 				extend(now)
 			}
 		case _, open := <-status:
-			if !open { // the connection is closed
+			if open {
+				extend(time.Now())
+			} else { // the connection is closed
 				status = nil
-				continue
 			}
-			extend(time.Now())
 		}
 	}
 }

@@ -132,6 +132,15 @@ func TestGaps(t *testing.T) {
 	if at := start.Add(10 * time.Second); g.isSuspect(&delivery{received: at}, at, lease) || !g.isSuspect(&delivery{received: at}, at.Add(1), lease) {
 		t.Error("half a lease without a response is the limit")
 	}
+	// What came before a new connection, or within a second of it, is suspect, once for each connection.
+	for i := range 2 {
+		g.connected(1, start.Add(time.Duration(i)*time.Second), lease)
+	}
+	for after, want := range map[time.Duration]bool{-time.Second: true, time.Second - 1: true, time.Second: false} {
+		if at := start.Add(after); g.isSuspect(&delivery{received: at}, at, lease) != want {
+			t.Errorf("%v after a new connection: suspect %t", after, !want)
+		}
+	}
 }
 
 // What was delivered cannot be acknowledged: the delivery is dropped, and comes once more.

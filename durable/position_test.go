@@ -108,6 +108,9 @@ func TestResume_Stored(t *testing.T) {
 			if got := get(s.lastSent().Header, headerTTL); strings.HasPrefix(test.did, "put mark; nak") && got != "2592000s" {
 				t.Errorf("the mark lives %s", got)
 			}
+			if err := test.run(job); err != nil {
+				t.Errorf("the handler goes on: %v", err)
+			}
 		})
 	}
 }

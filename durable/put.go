@@ -57,7 +57,7 @@ func PutHeader(name, value string) PutOption {
 }
 
 // headerLetters are the characters of a header's name.
-const headerLetters = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+const headerLetters = "!#$%&'*+.^`|~" + plainLetters
 
 // PutKind sets the kind of the job. Queue.Handle sets the handler and the policy for a kind. A kind is a word of 1 to
 // 64 letters, digits, - or _.

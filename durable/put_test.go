@@ -107,7 +107,7 @@ func TestPut_Message(t *testing.T) {
 			}
 		}},
 		"with an id": {options: []PutOption{PutID("x")}, check: func(t *testing.T, _ *Queue, m *nats.Msg, id string) {
-			if s := readState(m.Header); id != "x" || !s.put.Equal(time.Now()) || !s.due.IsZero() || get(m.Header, headerLastSequence) != "0" {
+			if s := readState(m.Header); id != "x" || !s.put.Equal(time.Now()) || !s.due.IsZero() || get(m.Header, headerLastSequence) != "0" || get(m.Header, headerLastSubject) != "retrywhen.q.job.x.*" {
 				t.Errorf("the id is %q, the headers are %v", id, m.Header)
 			}
 		}},
@@ -361,7 +361,7 @@ func TestDone_Hooks(t *testing.T) {
 			len(results) != 1 || results[0].Err != nil || results[0].Elapsed != 61*time.Second {
 			t.Errorf("OnRecovered got %+v, OnDone got %+v", recovered, results)
 		}
-		fresh := deliver(q, s, first, nil)
+		fresh := deliver(q, s, first, func(d *delivery) { d.put = d.put.Add(-time.Hour) })
 		job = q.newJob(fresh)
 		time.Sleep(time.Second)
 		if err := job.Done(); err != nil || len(recovered) != 1 || len(results) != 2 || results[1].Elapsed != time.Second || results[1].Attempts != 1 {
@@ -488,9 +488,8 @@ func TestJob_HandBack(t *testing.T) {
 	s := new(server)
 	q := fakeQueue(t, s, Config{})
 	job := q.newJob(deliver(q, s, first, nil))
-	job.handBack(time.Minute)
-	job.handBack(time.Minute)
-	if got := s.took(); got != "nak in 1m0s" {
+	once, twice := job.handBack(time.Minute), job.handBack(time.Minute)
+	if got := s.took(); got != "nak in 1m0s" || !once || twice {
 		t.Errorf("it did %q", got)
 	}
 	if err := job.Fail(nil); !errors.Is(err, ErrSettled) {

@@ -22,6 +22,6 @@ func newQueue(c Config, nc *nats.Conn) *Queue {
 	o.bound.backend = h.backend
 	q := &Queue{attempts: &attempts{outcomes: o}, keeper: keeper{h: h, feeds: make(map[*feed]struct{})}}
 	q.close = sync.OnceValue(q.shutDown)
-	q.turns.init()
+	q.turns = newTurns()
 	return q
 }

@@ -27,15 +27,11 @@ func (q *Queue) Revive(ctx context.Context, id string) error {
 	case m == nil || q.config.stateOf(m) != StateDead:
 		return &failure{what, ErrNotFound, nil, ""}
 	}
-	letter := q.readDead(m)
-	if err := q.revive(ctx, letter); err != nil {
-		return err
-	}
-	q.removeRevived(ctx, letter)
-	return nil
+	return q.revive(ctx, q.readDead(m))
 }
 
-// revive stores the job of the letter again. The letter is then no longer its job's last message.
+// revive stores the job of the letter again, so that the letter is no longer its job's last message, and deletes the letter if the
+// user may.
 func (q *Queue) revive(ctx context.Context, letter *DeadLetter) error {
 	r := q.request("revive: job "+strconv.Quote(letter.ID), "revive it again: if it was revived, that finds no dead letter")
 	s := state{put: r.began, kind: letter.Kind, user: letter.Header, revived: true, position: letter.position}
@@ -47,14 +43,10 @@ func (q *Queue) revive(ctx context.Context, letter *DeadLetter) error {
 		return r.notStored(ctx, err)
 	}
 	q.counts.put.Add(1)
-	return nil
-}
-
-// removeRevived deletes the letter of a job that was revived, if the user may.
-func (q *Queue) removeRevived(ctx context.Context, letter *DeadLetter) {
 	if _, err := q.tryRemove(ctx, letter.seq); err != nil {
 		q.config.Logger.Debug("the dead letter of a revived job could not be deleted", "id", letter.ID, "error", err)
 	}
+	return nil
 }
 
 // ReviveAll revives the present dead letters for which keep returns true, or all if keep is nil. It returns how many it
@@ -81,7 +73,6 @@ func (q *Queue) ReviveAll(ctx context.Context, keep func(*DeadLetter) bool) (rev
 			switch err := q.revive(running, letter); {
 			case err == nil:
 				n.Add(1)
-				q.removeRevived(running, letter)
 			case !errors.Is(err, ErrNotFound):
 				fail(err)
 			}

@@ -256,7 +256,6 @@ func TestFail(t *testing.T) {
 			if get(m.Header, headerBegun) != "0" || readState(m.Header).retry.Attempts() != 1 || len(m.Data) != 0 {
 				t.Errorf("the mark is %v, %q", m.Header, m.Data)
 			}
-			d.feed.timer.Stop()
 		}},
 		"a claimed one that is kept": {delay: 999 * ms, did: "put mark",
 			change: func(_ *Queue, d *delivery) { d.claimed, d.begun, d.looked = true, 2, true },
@@ -264,7 +263,6 @@ func TestFail(t *testing.T) {
 				if d.begun != 0 || d.claimed || get(m.Header, headerBegun) != "0" {
 					t.Errorf("begun %d, claimed %t, mark %v", d.begun, d.claimed, m.Header)
 				}
-				d.feed.timer.Stop()
 			}},
 		"a short wait of a feed that has stopped": {delay: 999 * ms, did: "put mark; put later; ack", change: func(_ *Queue, d *delivery) { d.feed.stopped = true }},
 		"a short wait, and the mark is refused": {delay: 999 * ms, put: nats.ErrPermissionViolation, want: ErrRefused,

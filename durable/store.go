@@ -151,7 +151,7 @@ func (b *backend) tryRemove(ctx context.Context, seq uint64) (may bool, err erro
 	}
 	if b.mayNotDelete.CompareAndSwap(false, true) {
 		b.config.Logger.Warn("messages cannot be deleted, the user lacks the permission: Stats counts the dead letters of revived jobs "+
-			"until the jobs have ended, and cancelled jobs come back if the server is killed", "error", err)
+			"until the jobs have ended, and what was cancelled or forgotten comes back if the server is killed", "error", err)
 	}
 	return false, nil
 }

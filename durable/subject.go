@@ -57,17 +57,10 @@ func readToken(token string) (id string, ok bool) {
 	return string(text), err == nil
 }
 
+const plainLetters = "-_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
 // plain reports whether the id consists of ASCII letters, digits, - and _.
-func plain(id string) bool {
-	for i := range len(id) {
-		switch c := id[i]; {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '_':
-		default:
-			return false
-		}
-	}
-	return true
-}
+func plain(id string) bool { return strings.Trim(id, plainLetters) == "" }
 
 func (c *Config) streamName() string { return "retrywhen-" + c.Name }
 

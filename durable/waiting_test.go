@@ -18,6 +18,7 @@ func TestHold(t *testing.T) {
 				t.Fatal("it is refused")
 			}
 		}
+		synctest.Wait()
 		if len(f.pumps[0].ready) != 2 || len(f.waiting) != 5 {
 			t.Errorf("%d are ready, %d wait, want 2, 5", len(f.pumps[0].ready), len(f.waiting))
 		}
@@ -75,25 +76,11 @@ func TestHold_NoRoom(t *testing.T) {
 		f := newFeed(fakeQueue(t, new(server), Config{}).attempts, 1)
 		due := time.Now().Add(time.Hour)
 		for range test.waiting {
-			f.waiting = append(f.waiting, &delivery{state: state{due: due}})
+			f.waiting[new(delivery)] = struct{}{}
 		}
 		f.stopped = test.stopped
 		if got := f.hold(&delivery{held: true, msg: noMsg{}, state: state{due: due}}); got != test.want || (len(f.waiting) > test.waiting) != test.want {
 			t.Errorf("%s: hold is %t, %d wait, want %t", name, got, len(f.waiting), test.want)
 		}
-		if f.timer != nil {
-			f.timer.Stop()
-		}
-	}
-}
-
-// What is due after the end stays, and is handed back by finish.
-func TestDue_AtTheEnd(t *testing.T) {
-	f := newFeed(fakeQueue(t, new(server), Config{}).attempts, 1)
-	f.waiting = waiting{{held: true, msg: noMsg{}}}
-	f.close(nil)
-	f.due()
-	if len(f.waiting) != 1 || len(f.pumps[0].ready) != 0 {
-		t.Errorf("%d wait, %d are ready", len(f.waiting), len(f.pumps[0].ready))
 	}
 }

@@ -348,7 +348,7 @@ func TestAttempt(t *testing.T) {
 				if f.running != 0 || f.average != test.took {
 					t.Errorf("%d run, an attempt takes %v, want 0, %v", f.running, f.average, test.took)
 				}
-				if !q.turns.enterAlone(0) {
+				if !q.turns.enterAlone(asideWait) {
 					t.Error("it still keeps others from running alone")
 				}
 			})
@@ -486,16 +486,16 @@ func TestBegin(t *testing.T) {
 		if got := s.took(); got != test.did {
 			t.Errorf("%s: it did %q, want %q", name, got, test.did)
 		}
-		if alone := q.turns.alone; alone == test.others {
+		if alone := len(q.turns.door) > 0; alone == test.others {
 			t.Errorf("%s: it runs alone: %t, want %t", name, alone, !test.others)
 		}
 		if leave != nil {
-			if q.turns.enterAlone(0) {
+			if q.turns.enterAlone(time.Millisecond) {
 				t.Errorf("%s: another may run alone", name)
 			}
 			leave()
 		}
-		if !q.turns.enterAlone(0) {
+		if !q.turns.enterAlone(asideWait) {
 			t.Errorf("%s: others cannot run afterwards", name)
 		}
 	}
@@ -507,8 +507,8 @@ func TestBegin_SkipsAtOnce(t *testing.T) {
 	q := fakeQueue(t, s, Config{})
 	d := deliver(q, s, first, func(d *delivery) { d.until = time.Now() })
 	q.turns.enter(nil) // another attempt
-	if j, _ := d.feed.begin(d); j != nil || q.turns.running != 1 {
-		t.Errorf("it has begun, %d run", q.turns.running)
+	if j, _ := d.feed.begin(d); j != nil || q.turns.running.Load() != 1 {
+		t.Errorf("it has begun, %d run", q.turns.running.Load())
 	}
 }
 
@@ -565,13 +565,28 @@ func TestBegin_Alone(t *testing.T) {
 	}
 }
 
+// Two attempts must run alone. The second one waits for the first, but no longer than it may.
+func TestTurns_TwoAlone(t *testing.T) {
+	for lasts, want := range map[time.Duration]bool{999 * time.Millisecond: true, 1001 * time.Millisecond: false} {
+		synctest.Test(t, func(t *testing.T) {
+			turns, began := newTurns(), time.Now()
+			turns.enterAlone(asideWait)
+			time.AfterFunc(lasts, turns.leaveAlone)
+			if got := turns.enterAlone(asideWait); got != want || time.Since(began) != min(lasts, asideWait) {
+				t.Errorf("the first one lasts %v: the second runs %t after %v", lasts, got, time.Since(began))
+			}
+			time.Sleep(time.Second)
+		})
+	}
+}
+
 // An attempt waits while another runs alone. If its feed stops meanwhile, its job is handed back.
 func TestBegin_WaitsForOneAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(server)
 		q := fakeQueue(t, s, Config{})
 		d := deliver(q, s, first, nil)
-		q.turns.enterAlone(0)
+		q.turns.enterAlone(asideWait)
 		time.AfterFunc(time.Second, func() { d.feed.close(nil) })
 		began := time.Now()
 		if j, _ := d.feed.begin(d); j != nil || time.Since(began) != time.Second || s.took() != "nak" {
@@ -723,11 +738,11 @@ func TestJobs_BegunTooOften(t *testing.T) {
 	if err := q.Jobs()(t.Context(), func(j *Job) bool { got = j; return false }); err != nil || !got.Redelivered {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	if got := outcomesOf(s); got != "put mark; last *; put mark" || !q.turns.alone {
-		t.Errorf("it did %q, and runs alone: %t", got, q.turns.alone)
+	if got := outcomesOf(s); got != "put mark; last *; put mark" || len(q.turns.door) == 0 {
+		t.Errorf("it did %q, and runs alone: %t", got, len(q.turns.door) > 0)
 	}
-	if err := got.Done(); err != nil || q.turns.alone {
-		t.Errorf("reported: %v, and it still runs alone: %t", err, q.turns.alone)
+	if err := got.Done(); err != nil || len(q.turns.door) > 0 {
+		t.Errorf("reported: %v, and it still runs alone: %t", err, len(q.turns.door) > 0)
 	}
 }
 

@@ -44,13 +44,13 @@
 // StopAt or Within? Does it exceed the context's deadline (then the policy does not wait)? Does the budget have a
 // token? Then it calls Log and the OnRetry hooks, waits, checks the context again, and begins the next attempt.
 //
-// A permanent error is returned unchanged, and so is one that the predicate or BeforeFirstItem refuses. Every other end
-// is an [*Error].
+// A permanent error is returned unchanged, and so is one that the predicate or BeforeFirstItem refuses. Any other error is
+// an [*Error], unless it is of a stream whose context has ended.
 //
 // # Layers
 //
-// A policy retries any error, also the *Error of an inner policy: three layers of three retries each make 64 calls.
-// Retry in one layer, and call the others under [WithoutRetries]. No layer retries a permanent error.
+// A policy retries the *Error of an inner policy too: three layers of three retries each make 64 calls. Retry in one layer,
+// and call the others under [WithoutRetries]. No layer retries a permanent error.
 //
 // # For engines
 //
@@ -61,5 +61,5 @@
 // # Time
 //
 // Waits use the policy's own clock (WithClock), else the clock of the context (stream.WithClock), else the system
-// clock, which is exact under testing/synctest. The waits of one operation share one timer. A wait of 0 uses no timer.
+// clock, which is exact under testing/synctest.
 package retry

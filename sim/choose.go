@@ -117,7 +117,8 @@ func Candidates(clients, capacity int, timeout time.Duration, p Placement) []Str
 }
 
 // Wave returns 1.1 times the time that a server with that capacity per second needs for all clients, rounded up to
-// three digits. With this wait a tiled fleet never exceeds the capacity.
+// three digits. With this wait a tiled fleet of one process never exceeds a capacity of 20 or more; a smaller one may
+// refuse a few clients.
 func Wave(clients, capacity int) time.Duration {
 	d := 1.1 * float64(clients) / float64(max(capacity, 1)) * float64(time.Second)
 	unit := math.Pow(10, math.Floor(math.Log10(max(d, 1)))-2)

@@ -260,6 +260,27 @@ func TestWave(t *testing.T) {
 	}
 }
 
+// With a wait of Wave no client of a tiled fleet is refused, from a capacity of 20 on.
+func TestWaveIsLongEnough(t *testing.T) {
+	for _, capacity := range []int{10, 20, 23, 50, 200} {
+		refusals := int64(0)
+		for _, times := range []int{1, 2, 3, 8, 21, 55} {
+			for seed := range uint64(4) {
+				o := Outage{Clients: times*capacity + 1, Capacity: capacity, Down: time.Minute + time.Duration(seed)*1700*time.Millisecond, Seed: seed}
+				o.Policy = retry.New(backoff.Constant(Wave(o.Clients, capacity)).Tiled())
+				r, err := o.Run(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				refusals += r.FailuresAfter
+			}
+		}
+		if few := capacity < 20; (refusals > 0) != few {
+			t.Errorf("a capacity of %d refuses %d clients; want refusals: %v", capacity, refusals, few)
+		}
+	}
+}
+
 // Figures, targets and recommendation are those of a search that computes every outage again.
 func TestChooseAgainstASearch(t *testing.T) {
 	for _, test := range []struct {

@@ -7,31 +7,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/stream"
-	"github.com/retrywhen/retrywhen/streamtest"
 )
-
-func TestDebounce(t *testing.T) {
-	expectMarbles(t, map[string]marble{
-		"the last before a silence":            {source: "-a-b-c--------d---(e|)", want: "--------c--------d(e|)", subs: "^-----------------!"},
-		"at the end the value comes at once":   {source: "(abc|)", want: "(c|)", subs: "(^!)"},
-		"at an error too":                      {source: "(abc#)", want: "(c#)", subs: "(^!)"},
-		"a cancel drops the value":             {source: "-a-", during: "--!", want: "----------", subs: "^-!"},
-		"a steady flow waits until it ends":    {source: "--a-b-c-d-e-f|", want: "-------------(f|)", subs: "^------------!"},
-		"what has come does not come again":    {source: "-a--------|", want: "----a-----|", subs: "^---------!"},
-		"nor before an error":                  {source: "-a--------#", want: "----a-----#", subs: "^---------!"},
-		"values that are further apart":        {source: "-a---b---|", want: "----a---b|", subs: "^--------!"},
-		"an empty source, and a failing one":   {source: "---#", want: "---#", subs: "^--!"},
-		"of values at once, the last":          {source: "(abc)--", want: "---c---", subs: "^"},
-		"cancelled as the next one is awaited": {source: "-a-", during: "------!", want: "----a-------", subs: "^-----!"},
-	}, func(_ *streamtest.Session, src stream.Stream[string]) stream.Stream[string] {
-		return src.Debounce(3 * ms)
-	})
-	expectMarbles(t, map[string]marble{
-		"retried": {source: "-a--------(b#)", want: "----a-----b---a-----(b#)", subs: "^---------!\n----------^---------!"},
-	}, func(_ *streamtest.Session, src stream.Stream[string]) stream.Stream[string] {
-		return src.Debounce(3 * ms).Retry(1)
-	})
-}
 
 // A consumer that stops at the value that has waited gets no error, though the source has failed.
 func TestWhatHasWaited_AStopThere(t *testing.T) {

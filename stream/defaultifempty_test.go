@@ -5,38 +5,7 @@ import (
 	"testing"
 
 	"github.com/retrywhen/retrywhen/stream"
-	"github.com/retrywhen/retrywhen/streamtest"
 )
-
-func TestDefaultIfEmpty(t *testing.T) {
-	expectMarbles(t, map[string]marble{
-		"a source with values":    {source: "--a--b|", want: "--a--b|", subs: "^-----!"},
-		"an empty source":         {source: "-----|", want: "-----(x|)", subs: "^----!"},
-		"one that ends at once":   {source: "|", want: "(x|)", subs: "(^!)"},
-		"a silent one":            {source: "-", want: "-", subs: "^"},
-		"a value and no end":      {source: "-a-", want: "-a-", subs: "^"},
-		"a failure":               {source: "----#", want: "----#", subs: "^---!"},
-		"a failure at once":       {source: "#", want: "#", subs: "(^!)"},
-		"a failure after a value": {source: "--a--#", want: "--a--#", subs: "^----!"},
-		"cancelled":               {source: "-----|", during: "---!", want: "----", subs: "^--!"},
-	}, func(_ *streamtest.Session, src stream.Stream[string]) stream.Stream[string] {
-		return src.DefaultIfEmpty("x")
-	})
-}
-
-func TestSwitchIfEmpty(t *testing.T) {
-	expectMarbles(t, map[string]marble{
-		"a source with values":    {source: "--a--b|", want: "--a--b|", subs: "^-----!"},
-		"an empty source":         {source: "---|", want: "----x-y|", subs: "^--!"},
-		"one that ends at once":   {source: "|", want: "-x-y|", subs: "(^!)"},
-		"a silent one":            {source: "-", want: "-", subs: "^"},
-		"a failure":               {source: "---#", want: "---#", subs: "^--!"},
-		"a failure after a value": {source: "--a--#", want: "--a--#", subs: "^----!"},
-		"cancelled in the other":  {source: "---|", during: "-----!", want: "----x-", subs: "^--!"},
-	}, func(s *streamtest.Session, src stream.Stream[string]) stream.Stream[string] {
-		return src.SwitchIfEmpty(streamtest.Cold[string](s, "-x-y|").Stream)
-	})
-}
 
 // The other stream takes over with all it does, its failure too.
 func TestSwitchIfEmpty_TheOthersFailure(t *testing.T) {

@@ -35,8 +35,8 @@
 //   - Sources check the context before each value and before they end, so no value comes after a cancel. Under a
 //     context that has already ended, they do nothing and return its cause.
 //   - An operator is built once and run many times. Invalid arguments (a nil function or stream, a negative number or
-//     duration) panic when it is built, with a message that names the argument. Nothing panics later,
-//     but values of an interface type that cannot be compared, where operators compare values, do, as with ==.
+//     duration) panic when it is built, with a message that names the argument. Later only a comparison panics, as with
+//     ==, if it is of values of an interface type that cannot be compared.
 //
 // Most operators are plain closures that start no goroutine and allocate nothing per value. A chain of them that is
 // built where it runs, each operator once, is compiled to one loop. Operators that run their sources on other goroutines

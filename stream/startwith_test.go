@@ -6,24 +6,7 @@ import (
 	"testing"
 
 	"github.com/retrywhen/retrywhen/stream"
-	"github.com/retrywhen/retrywhen/streamtest"
 )
-
-func TestStartWith(t *testing.T) {
-	expectMarbles(t, map[string]marble{
-		"comes before the source":  {source: "--a--b-|", want: "x-a--b-|", subs: "^------!"},
-		"a source that never ends": {source: "----a-", want: "x---a-", subs: "^"},
-		"a silent one":             {source: "-", want: "x-", subs: "^"},
-		"one that ends late":       {source: "----|", want: "x---|", subs: "^---!"},
-		"an empty one":             {source: "|", want: "(x|)", subs: "(^!)"},
-		"one that speaks at once":  {source: "(ab)--|", want: "(xab)-|", subs: "^-----!"},
-		"a failing one":            {source: "--a--#", want: "x-a--#", subs: "^----!"},
-		"one that fails at once":   {source: "#", want: "(x#)", subs: "(^!)"},
-		"cancelled in the middle":  {source: "--a--b--c|", during: "----!", want: "x-a--", subs: "^---!"},
-	}, func(_ *streamtest.Session, src stream.Stream[string]) stream.Stream[string] {
-		return src.StartWith("x")
-	})
-}
 
 func TestStartWith_SeveralAndNone(t *testing.T) {
 	expect(t, stream.Of(3).StartWith(1, 2), []int{1, 2, 3}, nil)

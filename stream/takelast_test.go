@@ -2,45 +2,22 @@ package stream_test
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"testing"
 
 	"github.com/retrywhen/retrywhen/stream"
-	"github.com/retrywhen/retrywhen/streamtest"
 )
 
-func TestTakeLast(t *testing.T) {
-	const source = "--a-b--c-|"
-	for n, want := range []string{"|", "---------(c|)", "---------(bc|)", "---------(abc|)", "---------(abc|)"} {
-		subs := "^--------!"
-		if n == 0 {
-			subs = "-" // as Take(0)
-		}
-		expectMarbles(t, map[string]marble{
-			fmt.Sprint(n): {source: source, want: want, subs: subs},
-		}, func(_ *streamtest.Session, src stream.Stream[string]) stream.Stream[string] { return src.TakeLast(n) })
-	}
-	expectMarbles(t, map[string]marble{
-		"an empty source":                  {source: "---|", want: "---|", subs: "^--!"},
-		"one that ends at once":            {source: "|", want: "|", subs: "(^!)"},
-		"one value":                        {source: "-a-|", want: "---(a|)", subs: "^--!"},
-		"a silent one":                     {source: "-", want: "-", subs: "^"},
-		"no end, no value":                 {source: "-a-b-c-", want: "-------", subs: "^"},
-		"a failure has no last values":     {source: "-a-b-c-#", want: "-------#", subs: "^------!"},
-		"a failure at once":                {source: "#", want: "#", subs: "(^!)"},
-		"cancelled, there are none either": {source: "-a-b-c-|", during: "----!", want: "-----", subs: "^---!"},
-	}, func(_ *streamtest.Session, src stream.Stream[string]) stream.Stream[string] { return src.TakeLast(2) })
-}
-
-func TestTakeLast_OfMany(t *testing.T) {
-	for n := 1; n < 12; n++ {
+func TestSkipLastAndTakeLast_OfMany(t *testing.T) {
+	for n := range 12 {
 		for length := range 30 {
-			want := []int{}
-			for v := max(0, length-n); v < length; v++ {
-				want = append(want, v)
+			all, err := stream.Range(0, length).Collect(t.Context())
+			if err != nil {
+				t.Fatal(err)
 			}
-			expect(t, stream.Range(0, length).TakeLast(n), want, nil)
+			left := max(0, length-n)
+			expect(t, stream.Range(0, length).SkipLast(n), all[:left], nil)
+			expect(t, stream.Range(0, length).TakeLast(n), all[left:], nil)
 		}
 	}
 }
@@ -66,5 +43,13 @@ func TestTakeLast_StopAndCancelAmongThem(t *testing.T) {
 	})
 	if !endedBy(ctx, err) || !slices.Equal(got, []int{6, 7}) {
 		t.Errorf("got %v, %v", got, err)
+	}
+}
+
+func TestSkipLast_StopsAtOnce(t *testing.T) {
+	made := 0
+	expect(t, stream.Range(0, many).Tap(func(int) { made++ }).SkipLast(2).Take(3), []int{0, 1, 2}, nil)
+	if made != 5 {
+		t.Errorf("%d made for 3", made)
 	}
 }

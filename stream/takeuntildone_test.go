@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/stream"
-	"github.com/retrywhen/retrywhen/streamtest"
 )
 
 // closedAt returns a channel that is closed d from now.
@@ -17,20 +16,6 @@ func closedAt(d time.Duration) chan struct{} {
 	done := make(chan struct{})
 	time.AfterFunc(d, func() { close(done) })
 	return done
-}
-
-func TestTakeUntilDone(t *testing.T) {
-	expectMarbles(t, map[string]marble{
-		"ends it, with no value after": {source: "-a-b--c-d|", want: "-a-b-|", subs: "^----!"},
-		"ends a silent source":         {source: "-", want: "-----|", subs: "^----!"},
-		"a source that ends before":    {source: "-a-|", want: "-a-|", subs: "^--!"},
-		"one that fails before":        {source: "-a-#", want: "-a-#", subs: "^--!"},
-		"one that would have failed":   {source: "-a-----#", want: "-a---|", subs: "^----!"},
-		"an empty one":                 {source: "|", want: "|", subs: "(^!)"},
-		"cancelled before":             {source: "-a-b-c-d|", during: "---!", want: "-a--", subs: "^--!"},
-	}, func(_ *streamtest.Session, src stream.Stream[string]) stream.Stream[string] {
-		return src.TakeUntilDone(closedAt(5 * ms))
-	})
 }
 
 // A done that is closed already: the source is not run. A nil one: it is the source itself.

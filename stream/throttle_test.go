@@ -7,17 +7,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/stream"
-	"github.com/retrywhen/retrywhen/streamtest"
 )
-
-func TestThrottle(t *testing.T) {
-	expectMarbles(t, map[string]marble{
-		"the first of each window":                {source: "-a-b-c---d--e--(f|)", want: "-a-------d-----(f|)", subs: "^--------------!"},
-		"a value at the end of the window passes": {source: "a----b----(c|)", want: "a----b----(c|)", subs: "^---------!"},
-	}, func(_ *streamtest.Session, src stream.Stream[string]) stream.Stream[string] {
-		return src.Throttle(5 * ms)
-	})
-}
 
 // setClock is a clock that shows what it was set to.
 type setClock struct {

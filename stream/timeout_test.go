@@ -14,24 +14,6 @@ import (
 	"github.com/retrywhen/retrywhen/streamtest"
 )
 
-func TestTimeout(t *testing.T) {
-	expectMarbles(t, map[string]marble{
-		"to the first value":          {source: "-", want: "-----#", subs: "^----!", err: stream.ErrTimeout},
-		"between values":              {source: "---a--b-----c|", want: "---a--b----#", subs: "^----------!", err: stream.ErrTimeout},
-		"to the end":                  {source: "a--------|", want: "a----#", subs: "^----!", err: stream.ErrTimeout},
-		"a source that is in time":    {source: "----a---b---(c|)", want: "----a---b---(c|)", subs: "^-----------!"},
-		"one that fails in time":      {source: "----#", want: "----#", subs: "^---!"},
-		"cancelled before it strikes": {source: "-", during: "---!", want: "--------", subs: "^--!"},
-	}, func(_ *streamtest.Session, src stream.Stream[string]) stream.Stream[string] {
-		return src.Timeout(5 * ms)
-	})
-	expectMarbles(t, map[string]marble{
-		"retried": {source: "-a\n-b\n(c|)", want: "-a-----b----(c|)", subs: "^-----!\n------^-----!\n------------(^!)"},
-	}, func(_ *streamtest.Session, src stream.Stream[string]) stream.Stream[string] {
-		return src.Timeout(5 * ms).Retry(5)
-	})
-}
-
 func TestTimeout_TheConsumersTimeDoesNotCount(t *testing.T) {
 	streamtest.Run(t, func(s *streamtest.Session) {
 		numbers := stream.Of(1, 2, 3).Delay(4 * ms).Timeout(5 * ms).Retry(1)

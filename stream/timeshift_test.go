@@ -11,24 +11,6 @@ import (
 	"github.com/retrywhen/retrywhen/streamtest"
 )
 
-func TestTimeShift(t *testing.T) {
-	expectMarbles(t, map[string]marble{
-		"values keep their distances":           {source: "-a-b--c--------|", want: "------a-b--c---|", subs: "^--------------!"},
-		"the end waits for the last value":      {source: "-a-b|", want: "------a-(b|)", subs: "^---!"},
-		"an error too, and drops none":          {source: "-a-b#", want: "------a-(b#)", subs: "^---!"},
-		"the end of an empty source is in time": {source: "---|", want: "---|", subs: "^--!"},
-		"a failure without a value too":         {source: "---#", want: "---#", subs: "^--!"},
-		"one that ends at once":                 {source: "|", want: "|", subs: "(^!)"},
-		"values of one instant":                 {source: "(abc|)", want: "-----(abc|)", subs: "(^!)"},
-		"a value, then silence":                 {source: "-a-", want: "------a--", subs: "^"},
-		"a silent one":                          {source: "-", want: "-", subs: "^"},
-		"cancelled, it drops what is held":      {source: "-a-b-c-|", during: "-------!", want: "------a---", subs: "^------!"},
-		"cancelled before the first value":      {source: "-a-b-c-|", during: "---!", want: "---------", subs: "^--!"},
-	}, func(_ *streamtest.Session, src stream.Stream[string]) stream.Stream[string] {
-		return src.TimeShift(5*ms, 9)
-	})
-}
-
 // When n values are held the source waits with the n-th, until the first one is done.
 func TestTimeShift_HoldsAtMostN(t *testing.T) {
 	for n, want := range map[int]string{
@@ -51,19 +33,15 @@ func TestTimeShift_HoldsAtMostN(t *testing.T) {
 	}
 }
 
-// The time of a value is that at which the source made it, also while the consumer is busy.
-func TestTimeShift_ABusyConsumer(t *testing.T) {
-	expectMarbles(t, map[string]marble{
-		"for 4 ms": {source: "abc---------(d|)", want: "---------a---b---c---(d|)", subs: "^-----------!"},
-	}, func(_ *streamtest.Session, src stream.Stream[string]) stream.Stream[string] {
-		return src.TimeShift(5*ms, 9).Tap(func(string) { time.Sleep(4 * ms) })
-	})
-}
-
-func TestTimeShift_Stopped(t *testing.T) {
-	expectMarbles(t, map[string]marble{
-		"at the second value": {source: "ab---------c", want: "-----a(b|)", subs: "^-----!"},
-	}, func(_ *streamtest.Session, src stream.Stream[string]) stream.Stream[string] {
-		return src.TimeShift(5*ms, 9).Take(2)
+// One nanosecond is a delay, to each operator that waits.
+func TestWhatWaits_OneNanosecond(t *testing.T) {
+	two := stream.Of(1, 2)
+	synctest.Test(t, func(t *testing.T) {
+		for i, s := range []stream.Stream[int]{two.TimeShift(1, 9), two.Concat(stream.Never[int]()).Debounce(1).Take(1), stream.Of(1).Delay(1)} {
+			start := time.Now()
+			if err := s.ForEach(t.Context(), func(int) {}); err != nil || time.Since(start) != 1 {
+				t.Errorf("%d: %v after %v, want 1ns", i, err, time.Since(start))
+			}
+		}
 	})
 }

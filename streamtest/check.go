@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/goroutine"
+	"github.com/retrywhen/retrywhen/internal/judge"
 	"github.com/retrywhen/retrywhen/internal/marble"
 	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/stream"
@@ -198,7 +199,7 @@ func (in *inspection[T]) cancelledBefore() {
 	tr.start()
 	tr.mustReturn()
 	if n := tr.values(); n > 0 {
-		tr.fail("it yielded %s, want none", count(n, "value"))
+		tr.fail("it yielded %s, want none", judge.Count(n, "value"))
 	}
 	tr.mustMatch(errCause)
 	tr.nothingLeft()
@@ -213,7 +214,7 @@ func (in *inspection[T]) cancelledInYield() {
 			return true
 		})
 		if n := tr.values(); n > k {
-			tr.fail("it yielded %s more", count(n-k, "value"))
+			tr.fail("it yielded %s more", judge.Count(n-k, "value"))
 		}
 		_, own := tr.history()
 		if last := k == len(values) && !ref.endless && end.Err == nil; !last || own.Err != nil {
@@ -289,7 +290,7 @@ func (a *trial[T]) compare(b *trial[T]) {
 	case errors.Is(isEnd.Err, stream.ErrNotRestartable):
 		return
 	case len(was) != len(is):
-		b.fail("%s, while the %s had %d", count(len(is), "value"), a.name, len(was))
+		b.fail("%s, while the %s had %d", judge.Count(len(is), "value"), a.name, len(was))
 		return
 	}
 	for i := range was {

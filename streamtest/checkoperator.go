@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/judge"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -138,7 +139,7 @@ func (op Operator[T, U]) ahead(in *inspection[U]) {
 	tr.cancel(errCause)
 	tr.mustReturn()
 	if op.Ahead >= 0 && most > op.Ahead {
-		tr.fail("the source made %s more while the consumer was busy with one, want at most %d", count(most, "value"), op.Ahead)
+		tr.fail("the source made %s more while the consumer was busy with one, want at most %d", judge.Count(most, "value"), op.Ahead)
 	}
 	tr.nothingLeft()
 }

@@ -77,7 +77,7 @@ func (c *Clock) AfterFunc(d time.Duration, f func()) stream.Stopper {
 		go f()
 		return w
 	}
-	w.callers = virtual.CallersOf(0)
+	w.callers = virtual.Here()
 	w.Operator = w.callers.Operator()
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -29,18 +29,13 @@ import (
 // that instant on the session's clock.
 func Cold[T any](s *Session, diagrams string) *Source[T] {
 	s.report.Helper()
-	return newCold[T](s, "Cold", diagrams, nil)
+	return ColdWith[T](s, diagrams, nil)
 }
 
 // ColdWith is [Cold] with a value for each letter. A letter without a value is its own value.
 func ColdWith[T any](s *Session, diagrams string, values map[string]T) *Source[T] {
 	s.report.Helper()
-	return newCold(s, "ColdWith", diagrams, values)
-}
-
-func newCold[T any](s *Session, name, diagrams string, values map[string]T) *Source[T] {
-	s.report.Helper()
-	all := parse(s, name, false, diagrams, values)
+	all := parse(s, "Cold", diagrams, values)
 	clock := s.source()
 	var runs atomic.Int64
 	return Probe(s, func(ctx context.Context, yield func(T) bool) error {
@@ -54,10 +49,10 @@ func newCold[T any](s *Session, name, diagrams string, values map[string]T) *Sou
 }
 
 // parse reads the diagrams of a text. If it cannot, the test fails.
-func parse[T any](s *Session, name string, hot bool, diagrams string, values map[string]T) (all []marble.Diagram[T]) {
+func parse[T any](s *Session, name, diagrams string, values map[string]T) (all []marble.Diagram[T]) {
 	s.report.Helper()
 	for _, line := range marble.Lines(diagrams) {
-		d, err := marble.Parse(line, hot, values, ErrDiagram)
+		d, err := marble.Parse(line, name == "Hot", values, ErrDiagram)
 		if err != nil {
 			s.report.Fatalf("streamtest: %s: %v", name, err)
 		}
@@ -91,20 +86,15 @@ func play[T any](ctx context.Context, clock virtual.View, d marble.Diagram[T], y
 // Events that come while a subscriber is busy with a value are queued for it, without limit.
 func Hot[T any](s *Session, diagram string) *Source[T] {
 	s.report.Helper()
-	return newHot[T](s, "Hot", diagram, nil)
+	return HotWith[T](s, diagram, nil)
 }
 
 // HotWith is [Hot] with a value for each letter. A letter without a value is its own value.
 func HotWith[T any](s *Session, diagram string, values map[string]T) *Source[T] {
 	s.report.Helper()
-	return newHot(s, "HotWith", diagram, values)
-}
-
-func newHot[T any](s *Session, name, diagram string, values map[string]T) *Source[T] {
-	s.report.Helper()
-	all := parse(s, name, true, diagram, values)
+	all := parse(s, "Hot", diagram, values)
 	if len(all) > 1 {
-		s.report.Fatalf("streamtest: %s: %d diagrams, want 1: a hot source happens once", name, len(all))
+		s.report.Fatalf("streamtest: Hot: %d diagrams, want 1: a hot source happens once", len(all))
 	}
 	h := &hot[T]{events: all[0].Events, news: make(chan struct{})}
 	h.schedule(s.source())

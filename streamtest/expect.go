@@ -25,19 +25,14 @@ type Expectation[T any] struct {
 //	b.ToBe("--a--|")
 func Expect[T any](s *Session, st stream.Stream[T]) *Expectation[T] {
 	s.report.Helper()
-	return expect(s, "Expect", st, "")
+	return ExpectDuring(s, st, "")
 }
 
 // ExpectDuring is [Expect] with a subscription diagram that says when to subscribe and when to cancel: "--^----!", or
 // "-------!" to subscribe at once, or "--^" to never cancel. Events at the instant of "!" are not recorded.
 func ExpectDuring[T any](s *Session, st stream.Stream[T], during string) *Expectation[T] {
 	s.report.Helper()
-	return expect(s, "ExpectDuring", st, during)
-}
-
-func expect[T any](s *Session, name string, st stream.Stream[T], during string) *Expectation[T] {
-	s.report.Helper()
-	e := &Expectation[T]{subscribe(s, name, st, during), ErrDiagram, false}
+	e := &Expectation[T]{subscribe(s, "Expect", st, during), ErrDiagram, false}
 	s.subscriptions = append(s.subscriptions, e)
 	return e
 }
@@ -56,28 +51,27 @@ func (e *Expectation[T]) Error(target error) *Expectation[T] {
 // not checked, and the subscription lasts until the session ends it. Call ToBe once.
 func (e *Expectation[T]) ToBe(diagram string) {
 	e.session.report.Helper()
-	e.toBe("ToBe", diagram, nil)
+	e.ToBeWith(diagram, nil)
 }
 
 // ToBeWith is [Expectation.ToBe] with a value for each letter, compared by reflect.DeepEqual.
 func (e *Expectation[T]) ToBeWith(diagram string, values map[string]T) {
-	e.session.report.Helper()
-	e.toBe("ToBeWith", diagram, values)
-}
-
-func (e *Expectation[T]) toBe(name, diagram string, values map[string]T) {
 	report := e.session.report
 	report.Helper()
 	if e.checked {
-		report.Fatalf("streamtest: %s: called a second time, want one diagram for each Expect", name)
+		report.Fatalf("streamtest: ToBe: called a second time, want one diagram for each Expect")
 	}
 	e.checked = true
 	want, err := marble.Parse(diagram, false, values, e.target)
 	if err != nil {
-		report.Fatalf("streamtest: %s: %v", name, err)
+		report.Fatalf("streamtest: ToBe: %v", err)
 	}
 	got := e.follow(want)
-	if i := difference(want.Events, got); i >= 0 {
+	i := 0
+	for i < min(len(want.Events), len(got)) && same(want.Events[i], got[i]) {
+		i++
+	}
+	if i < max(len(want.Events), len(got)) {
 		report.Errorf("streamtest: the stream is not as expected:\n%s", marble.Compare(want, got, i))
 	}
 	e.ignore()
@@ -105,34 +99,16 @@ func (e *Expectation[T]) follow(want marble.Diagram[T]) []marble.Event[T] {
 	return e.seen()
 }
 
-// difference returns the index of the first event that differs, -1 if none does.
-func difference[T any](want, got []marble.Event[T]) int {
-	for i := range max(len(want), len(got)) {
-		if i >= len(want) || i >= len(got) || !same(want[i], got[i]) {
-			return i
-		}
-	}
-	return -1
-}
-
 func same[T any](want, got marble.Event[T]) bool {
-	if want.At != got.At || want.Kind != got.Kind {
-		return false
-	}
-	switch want.Kind {
-	case marble.Value:
-		return reflect.DeepEqual(want.Value, got.Value)
-	case marble.Failure:
-		return matches(got.Err, want.Err)
-	}
-	return true
+	return want.At == got.At && want.Kind == got.Kind && reflect.DeepEqual(want.Value, got.Value) &&
+		(want.Kind != marble.Failure || matches(got.Err, want.Err))
 }
 
 // verify fails an expectation that was not checked.
 func (e *Expectation[T]) verify() {
 	e.session.report.Helper()
 	if !e.checked {
-		e.session.report.Errorf("streamtest: %s without ToBe, at:%v", e.name, e.callers)
+		e.session.report.Errorf("streamtest: Expect without ToBe, at:%v", e.callers)
 	}
 	e.subscriber.verify()
 }

@@ -2,11 +2,11 @@ package streamtest
 
 import (
 	"context"
-	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/judge"
 	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -135,19 +135,11 @@ func (s *Session) finish() {
 func (s *Session) reportLeft() {
 	if left := s.bubble.Left(); len(left) > 0 {
 		s.left = true
-		s.report.Errorf("streamtest: %s left running at the end of the test:%s", count(len(left), "goroutine"), virtual.List(left))
+		s.report.Errorf("streamtest: %s left running at the end of the test:%s", judge.Count(len(left), "goroutine"), virtual.List(left))
 	}
 	if left := s.bubble.Armed(nil); len(left) > 0 {
-		s.report.Errorf("streamtest: %s left armed at the end of the test:%s", count(len(left), "timer"), virtual.List(left))
+		s.report.Errorf("streamtest: %s left armed at the end of the test:%s", judge.Count(len(left), "timer"), virtual.List(left))
 	}
-}
-
-// count writes "1 timer" or "2 timers".
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // Rand returns a source of random numbers that returns the numbers u one after another, for retry.WithRand and similar
@@ -165,7 +157,7 @@ func (s *Session) Rand(u ...float64) func() float64 {
 		s.report.Helper()
 		n := int(calls.Add(1))
 		if n > len(u) {
-			s.report.Errorf("streamtest: Rand: call %d, but the test gives only %s%v", n, count(len(u), "number"), virtual.CallersOf(0))
+			s.report.Errorf("streamtest: Rand: call %d, but the test gives only %s%v", n, judge.Count(len(u), "number"), virtual.Here())
 			return 0
 		}
 		return u[n-1]

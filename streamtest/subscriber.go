@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/clock"
+	"github.com/retrywhen/retrywhen/internal/judge"
 	"github.com/retrywhen/retrywhen/internal/marble"
 	"github.com/retrywhen/retrywhen/internal/timer"
 	"github.com/retrywhen/retrywhen/internal/virtual"
@@ -50,7 +51,7 @@ func subscribe[T any](s *Session, name string, st stream.Stream[T], during strin
 		s.report.Fatalf("streamtest: %s: %v", name, err)
 	}
 	sub := newSubscriber[T](s, name)
-	sub.callers = virtual.CallersOf(1)
+	sub.callers = virtual.Here()
 	go sub.run(func(ctx context.Context, yield func(T) bool) error {
 		begin := timer.New(clock.System{}) // so that a subscriber at an instant receives what a hot source does after that
 		if err := begin.Wait(ctx, when.From); err != nil {
@@ -150,7 +151,7 @@ func (sub *subscriber[T]) armed() string {
 		return ""
 	}
 	sub.owner.Silent = true
-	return fmt.Sprintf("the stream has returned and left %s armed:%s", count(len(left), "timer"), virtual.List(left))
+	return fmt.Sprintf("the stream has returned and left %s armed:%s", judge.Count(len(left), "timer"), virtual.List(left))
 }
 
 // verify reports the timers that a stream has left armed after its return.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/goroutine"
+	"github.com/retrywhen/retrywhen/internal/judge"
 	"github.com/retrywhen/retrywhen/internal/marble"
 	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/stream"
@@ -152,7 +153,7 @@ func (tr *trial[T]) nothingLeft() {
 		return
 	}
 	if left := tr.session.bubble.Left(); len(left) > 0 {
-		tr.fail("the stream has returned and left %s running:%s", count(len(left), "goroutine"), virtual.List(left))
+		tr.fail("the stream has returned and left %s running:%s", judge.Count(len(left), "goroutine"), virtual.List(left))
 	}
 	if left := tr.armed(); left != "" {
 		tr.fail("%s", left)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/judge"
 	"github.com/retrywhen/retrywhen/internal/marble"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -39,11 +40,9 @@ func Watch[T any](s *Session, st stream.Stream[T]) *Watcher[T] {
 // Next lets time pass until the next event, which must be the value v, compared by reflect.DeepEqual.
 func (w *Watcher[T]) Next(v T) *Watcher[T] {
 	w.session.report.Helper()
-	e := w.next(fmt.Sprintf("the value %s", marble.Show(v)))
-	if e.Kind != marble.Value || !reflect.DeepEqual(e.Value, v) {
-		w.fail("want the value %s, got %v", marble.Show(v), e)
-	}
-	return w
+	return w.must("the value "+marble.Show(v), func(e marble.Event[T]) bool {
+		return e.Kind == marble.Value && reflect.DeepEqual(e.Value, v)
+	})
 }
 
 // Error lets time pass until the next event, which must be an error for which errors.Is(err, target) holds, or any
@@ -54,20 +53,13 @@ func (w *Watcher[T]) Error(target error) *Watcher[T] {
 	if target != nil {
 		want = fmt.Sprintf("an error that is %q", target)
 	}
-	e := w.next(want)
-	if e.Kind != marble.Failure || !matches(e.Err, target) {
-		w.fail("want %s, got %v", want, e)
-	}
-	return w
+	return w.must(want, func(e marble.Event[T]) bool { return e.Kind == marble.Failure && matches(e.Err, target) })
 }
 
 // End lets time pass until the next event, which must be the end.
 func (w *Watcher[T]) End() *Watcher[T] {
 	w.session.report.Helper()
-	if e := w.next("the end"); e.Kind != marble.End {
-		w.fail("want the end, got %v", e)
-	}
-	return w
+	return w.must("the end", func(e marble.Event[T]) bool { return e.Kind == marble.End })
 }
 
 // NoEvent lets d pass, during which no event may come. An event exactly when d is over is the next event, so
@@ -108,8 +100,8 @@ func (w *Watcher[T]) Rest() ([]T, error) {
 	return rest, err
 }
 
-// next lets time pass until there is an unchecked event, and takes it.
-func (w *Watcher[T]) next(want string) marble.Event[T] {
+// must lets time pass until there is an unchecked event, and takes it: it must be what is wanted.
+func (w *Watcher[T]) must(want string, is func(e marble.Event[T]) bool) *Watcher[T] {
 	s := w.session
 	s.report.Helper()
 	s.bubble.Settle()
@@ -117,8 +109,10 @@ func (w *Watcher[T]) next(want string) marble.Event[T] {
 		events := w.seen()
 		if w.taken < len(events) {
 			s.bubble.Settle()
-			w.taken++
-			return events[w.taken-1]
+			if w.taken++; !is(events[w.taken-1]) {
+				w.fail("want %s, got %v", want, events[w.taken-1])
+			}
+			return w
 		}
 		if len(events) > 0 && events[len(events)-1].Kind != marble.Value {
 			w.fail("want %s, got nothing more: the stream is over", want)
@@ -158,6 +152,6 @@ func (w *Watcher[T]) verify() {
 	s.report.Helper()
 	w.subscriber.verify()
 	if left := w.seen()[w.taken:]; len(left) > 0 {
-		s.report.Errorf("streamtest: Watch: %s that the test has not checked:%s\n    subscribed to at:%v", count(len(left), "event"), list(left), w.callers)
+		s.report.Errorf("streamtest: Watch: %s that the test has not checked:%s\n    subscribed to at:%v", judge.Count(len(left), "event"), list(left), w.callers)
 	}
 }

@@ -132,15 +132,12 @@ func (c *child) limit(d, killAfter time.Duration) (tooLong func() bool) {
 	if d <= 0 {
 		return func() bool { return false }
 	}
-	var mu sync.Mutex
 	reached := false
 	end := func(s os.Signal) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.process != nil {
-			mu.Lock()
 			reached = true
-			mu.Unlock()
 			sendSignal(c.process, s, c.group)
 		}
 	}
@@ -149,8 +146,8 @@ func (c *child) limit(d, killAfter time.Duration) (tooLong func() bool) {
 	return func() bool {
 		soft.Stop()
 		hard.Stop()
-		mu.Lock()
-		defer mu.Unlock()
+		c.mu.Lock()
+		defer c.mu.Unlock()
 		return reached
 	}
 }

@@ -35,7 +35,7 @@ var flagCases = map[string]struct {
 		"limit=2": {}, "slots": {}, "return=7s": {with: "--limit=2"}, "budget=11,1,0.1": {},
 		"place=by-ordinal": {json: "place=by-ordinal"}, "seed=5": {}, "horizon=11s": {json: "the simulation end"},
 	}},
-	"overload": {"--load=40|--stall=3s|--horizon=50s|a: exponential base=1s factor=2 jitter=full limit=2|b: constant d=1s limit=0", map[string]flagCase{
+	"overload": {"--load=40|--stall=3s|--horizon=50s|--runs=2|a: exponential base=1s factor=2 jitter=full limit=2|b: constant d=1s limit=0", map[string]flagCase{
 		"load=33": {json: `"load": 33`}, "service=21ms": {}, "shape=log-normal:0.7": {}, "at=13s": {json: `"at": 13000000000`}, "stall=4s": {json: `"for": 4000000000`},
 		"speed=0.3": {json: `"speed": 0.3`}, "ramp=6s": {json: `"ramp": 6000000000`}, "timeout=900ms": {json: `"healthyWithin": 900000000`}, "healthy=2s": {json: `"healthyWithin": 2000000000`},
 		"failures=7%": {}, "queue=9": {}, "slots": {with: "--queue=9"}, "drop": {}, "horizon=47s": {json: `"horizon": 47000000000`},
@@ -55,7 +55,7 @@ var flagCases = map[string]struct {
 	}},
 }
 
-// Each flag has its effect, and text, JSON and page have the same figures.
+// Each flag has its effect, and text, JSON and page have the same figures. The same seed has the same figures.
 func TestFlags(t *testing.T) {
 	for name, command := range flagCases {
 		t.Run(name, func(t *testing.T) {
@@ -80,6 +80,9 @@ func TestFlags(t *testing.T) {
 					bases[of] = formsOf(t, base...)
 				}
 				before, after := bases[of], formsOf(t, append(slices.Clone(base), "--"+flag)...)
+				if key == "seed" && formsOf(t, base...).json != before.json {
+					t.Errorf("%s: two runs with the same seed differ", name)
+				}
 				if changed := before.json != after.json; !changed {
 					t.Errorf("--%s changes the JSON: %v", flag, changed)
 				}

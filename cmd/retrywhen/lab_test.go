@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,6 +10,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func TestLab(t *testing.T) {
@@ -51,6 +54,45 @@ func TestLab(t *testing.T) {
 	if rest, code := p.end(t); rest != "" || code != 0 || p.err.Len() > 0 {
 		t.Errorf("interrupted: exit code %d, %q, %q; want nothing", code, rest, p.err.String())
 	}
+}
+
+// A simulation may take a minute.
+func TestLabServesWhatTakesLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := net.Pipe()
+		l := pipe{accepts: make(chan net.Conn, 1)}
+		l.accepts <- theirs
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() {
+			ended <- serve(ctx, l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				time.Sleep(time.Minute)
+				_, _ = io.WriteString(w, "done")
+			}))
+		}()
+		if _, err := io.WriteString(ours, "GET / HTTP/1.0\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		if text, err := io.ReadAll(ours); !strings.HasSuffix(string(text), "done") {
+			t.Errorf("%q, %v", text, err)
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// pipe is a listener for one connection.
+type pipe struct{ accepts chan net.Conn }
+
+func (p pipe) Addr() net.Addr { return &net.TCPAddr{} }
+func (p pipe) Close() error   { close(p.accepts); return nil }
+func (p pipe) Accept() (net.Conn, error) {
+	if c, ok := <-p.accepts; ok {
+		return c, nil
+	}
+	return nil, net.ErrClosed
 }
 
 func TestLabPortInUse(t *testing.T) {

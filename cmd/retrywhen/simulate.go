@@ -152,27 +152,19 @@ func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
 // inFlags replaces the names of fields in what a simulation wants.
 var inFlags = strings.NewReplacer("with Slots", "with --slots", ", or a Trace instead of it", "")
 
+// flagsOf are the flags that set fields of other names.
+var flagsOf = map[string]string{
+	"Load·Horizon": "--load times the simulation end", "Jobs·Retries": "--jobs times --retries", "Service.Mean": "--service",
+	"Service.CV": "--shape's CV", "Trigger.For": "--stall", "Network.Mean": "--network", "Network.SD": "--network-sd",
+}
+
 // flagOf returns the flag of a command that sets a field of a simulation.
 func flagOf(c *cobra.Command, field string) string {
-	switch field {
-	case "Load":
-		if c.Flags().Lookup("load") == nil {
-			return "--loads"
-		}
-	case "Load·Horizon":
-		return "--load times the simulation end"
-	case "Jobs·Retries":
-		return "--jobs times --retries"
-	case "Service.Mean":
-		return "--service"
-	case "Service.CV":
-		return "--shape's CV"
-	case "Trigger.For":
-		return "--stall"
-	case "Network.Mean":
-		return "--network"
-	case "Network.SD":
-		return "--network-sd"
+	if field == "Load" && c.Flags().Lookup("load") == nil {
+		return "--loads"
+	}
+	if flag, ok := flagsOf[field]; ok {
+		return flag
 	}
 	flag, part, _ := strings.Cut(strings.ToLower(strings.TrimPrefix(field, "Trigger.")), ".")
 	if part != "" { // of a budget

@@ -197,25 +197,6 @@ func TestSimOCCReproducesTheFigures(t *testing.T) {
 	}
 }
 
-func TestSimIsTheSameForTheSameSeed(t *testing.T) {
-	for _, args := range [][]string{{"herd", "--runs=2", "sidekiq"}, {"occ", "--runs=2", "--clients=10"}, {"outage", "--clients=50", "--down=5s", "sidekiq"}, {"overload", "--horizon=45s", "sidekiq limit=2"}, {"choose", "--clients=50", "--runs=1"}} {
-		var outs []string
-		for _, seed := range []string{"1", "1", "2"} {
-			out, _, err := inProcess(t, append([]string{"sim", "--json", "--seed", seed}, args...)...)
-			if err != nil { // flags come after the name of the simulation
-				out, _, err = inProcess(t, append(append([]string{"sim", args[0]}, "--json", "--seed", seed), args[1:]...)...)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			outs = append(outs, out)
-		}
-		if outs[0] != outs[1] || outs[0] == outs[2] {
-			t.Errorf("%v: equal seeds are equal: %v, others differ: %v", args, outs[0] == outs[1], outs[0] != outs[2])
-		}
-	}
-}
-
 func TestSimRefuses(t *testing.T) {
 	tests := map[string]struct {
 		args []string

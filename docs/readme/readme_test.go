@@ -32,11 +32,6 @@ func TestREADME(t *testing.T) {
 	check.Document(t, "../../README.md", "readme_test.go")
 }
 
-type Event struct{ ID int64 }
-
-// url is served by memory.
-const url = "memory://server/prices"
-
 var errCut = errors.New("connection reset")
 
 // database is the part of a *sql.DB that is called.
@@ -51,7 +46,7 @@ func ping(ctx context.Context, db database) error {
 
 func TestREADME_ACall(t *testing.T) {
 	for failures, waits := range []time.Duration{0, 1, 3, 7, 15, 15} {
-		check.Bubble(t, fmt.Sprint(failures), func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
 			start, calls := time.Now(), 0
 			err := ping(t.Context(), database{func(context.Context) error {
 				if calls++; calls <= failures {
@@ -86,7 +81,10 @@ func (m *memory) RoundTrip(r *http.Request) (*http.Response, error) { return m.r
 
 var server memory
 
-func init() { http.DefaultTransport.(*http.Transport).RegisterProtocol("memory", &server) }
+func init() {
+	http.DefaultTransport.(*http.Transport).RegisterProtocol("memory", &server)
+	http.DefaultClient.Transport = &server
+}
 
 // The first attempt gets no response within 5 s, the second one a 503, the third one the page.
 func TestREADME_AnHTTPClient(t *testing.T) {
@@ -140,9 +138,11 @@ func TestREADME_ABudget(t *testing.T) {
 	})
 }
 
+type Event struct{ ID int64 }
+
 func connect(last int64) stream.Stream[Event] {
 	return func(ctx context.Context, yield func(Event) bool) error {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprint(url, "?after=", last), nil)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprint("https://example.org/prices?after=", last), nil)
 		if err != nil {
 			return err
 		}
@@ -187,13 +187,12 @@ func logged(t *testing.T, w io.Writer) {
 	t.Cleanup(func() { slog.SetDefault(before) })
 }
 
-var twelveEvents = []Event{{1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, {10}, {11}, {12}}
-
 // The feed's log is no part of the output.
 func init() { slog.SetDefault(slog.New(slog.DiscardHandler)) }
 
 func TestPrices(t *testing.T) {
-	server := reconnecttest.Feed[Event, int64]{Events: twelveEvents, From: func(last int64) int { return int(last) }}
+	events := []Event{{1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, {10}, {11}, {12}}
+	server := reconnecttest.Feed[Event, int64]{Events: events, From: func(last int64) int { return int(last) }}
 	reconnecttest.CheckResume(t, server, func(connect func(int64) stream.Stream[Event]) stream.Stream[Event] { return prices(0, connect) })
 }
 

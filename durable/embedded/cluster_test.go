@@ -195,6 +195,74 @@ func TestAFullDiskOfOneNode(t *testing.T) {
 	t.Logf("%d puts were refused", refused)
 }
 
+// A node is cut off from the two others. What its clients put is not stored, and the others do all jobs, also the one that its
+// worker has. When the cut ends, its clients go on, and that worker's report is refused.
+func TestANodeIsCutOff(t *testing.T) {
+	t.Parallel()
+	var nodes []*embedded.Server
+	var whole *server.Options // of the first node
+	var routes []*url.URL
+	for range 3 {
+		routes = append(routes, &url.URL{Scheme: "nats", Host: "127.0.0.1:" + freePort(t), User: url.UserPassword("route", "secret")})
+	}
+	for i, route := range routes {
+		port, _ := strconv.Atoi(route.Port())
+		clients, _ := strconv.Atoi(freePort(t))
+		nodes = append(nodes, start(t, embedded.Listen(clients), anybody, embedded.MaxStore(1<<30), embedded.Options(func(o *server.Options) {
+			o.ServerName, o.Routes = strconv.Itoa(i), routes
+			o.Cluster = server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: port, Username: "route", Password: "secret"}
+			whole = cmp.Or(whole, o)
+		})))
+	}
+	c := durable.Config{Name: "cluster", Lease: 3 * time.Second, Remember: time.Hour}
+	other, cut := openCluster(t, nodes[1].URL(), c), openCluster(t, nodes[0].URL(), c)
+	const jobs = 20
+	for i := range jobs {
+		put(t, cut, "", durable.PutID(strconv.Itoa(i)))
+	}
+	var held *durable.Job
+	for job, err := range cut.Jobs().Take(1).All(t.Context()) {
+		if held = job; err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	whole = whole.Clone()
+	alone := whole.Clone()
+	alone.Routes, alone.Cluster.Password = nil, "another"
+	reload := func(o *server.Options) {
+		if err := nodes[0].NATS().ReloadOptions(o.Clone()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reload(alone)
+	eventually(t, "the node is cut off", func() bool { return nodes[0].NATS().NumRoutes() == 0 })
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	if _, err := cut.Put(ctx, nil, durable.PutID("during the cut")); !errors.Is(err, durable.ErrNotStored) {
+		t.Errorf("put at the node that is cut off: %v", err)
+	}
+	work(t, other, 4, func(context.Context, *durable.Job) error { return nil })
+	untilEmpty(t, other)
+
+	reload(whole)
+	eventually(t, "its clients go on", func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		_, err := cut.Put(ctx, nil, durable.PutID("after the cut"))
+		return err == nil || errors.Is(err, durable.ErrExists)
+	})
+	if err := held.Done(); !errors.Is(err, durable.ErrTaken) {
+		t.Errorf("the report of the job that others have done: %v", err)
+	}
+	untilEmpty(t, cut)
+	for i := range jobs {
+		if info, err := other.Get(t.Context(), strconv.Itoa(i)); err != nil || info.State != durable.StateDone {
+			t.Errorf("%d is %+v, %v", i, info, err)
+		}
+	}
+}
+
 func TestNothingIsLostWhenTheLeaderOfAClusterIsKilled(t *testing.T) {
 	t.Parallel()
 	jobs := 300

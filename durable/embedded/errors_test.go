@@ -228,25 +228,6 @@ func TestAnotherConfiguration(t *testing.T) {
 	refuses(t, srv, durable.Config{Name: "ours3", Replicas: 3}, durable.ErrRefused, "needs a cluster")
 }
 
-func TestConfigIsChecked(t *testing.T) {
-	t.Parallel()
-	srv := start(t)
-	for _, c := range []durable.Config{
-		{Name: "a.b"},
-		{Name: strings.Repeat("x", 65)},
-		{Name: "q", Replicas: 6},
-		{Name: "q", Replicas: -1},
-		{Name: "q", Lease: time.Millisecond},
-		{Name: "q", Grace: -1},
-		{Name: "q", KeepDead: time.Millisecond},
-		{Name: "q", Remember: time.Second},
-		{Name: "q", MaxCrashes: -1},
-		{Name: "q", MaxDead: -1},
-	} {
-		refuses(t, srv, c, nil, "durable: open: Config")
-	}
-}
-
 // The server has no room left. Put returns ErrFull, no stored job is lost, and there is room again when jobs are done.
 func TestMaxStore(t *testing.T) {
 	t.Parallel()

@@ -78,21 +78,3 @@ func TestHooks(t *testing.T) {
 		}
 	}
 }
-
-// A hook that panics at the end of a job does not change the outcome.
-func TestHooks_APanicAtTheEnd(t *testing.T) {
-	t.Parallel()
-	q := open(t, start(t), durable.Config{
-		Policy: retry.New(backoff.Backoff{}, retry.Limit(0), retry.OnDone(func(context.Context, retry.Result) { panic("hook") })),
-	})
-	put(t, q, "", durable.PutID("good"))
-	put(t, q, "", durable.PutID("bad"))
-	work(t, q, 1, func(_ context.Context, job *durable.Job) error {
-		if job.ID == "bad" {
-			return errBusy
-		}
-		return nil
-	})
-	eventually(t, "both have ended", func() bool { c := q.Counts(); return c.Done == 1 && c.Died == 1 })
-	untilEmpty(t, q)
-}

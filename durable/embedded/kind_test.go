@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -103,31 +102,6 @@ func TestAnUnknownKind_OneOfFourKnowsIt(t *testing.T) {
 	}
 }
 
-func TestHandlePanicsOnNonsense(t *testing.T) {
-	t.Parallel()
-	q := open(t, start(t), durable.Config{})
-	handler := func(context.Context, *durable.Job) error { return nil }
-	q.Handle("letter", retry.Policy{}, handler)
-	for want, f := range map[string]func(){
-		`kind is ""`:                     func() { q.Handle("", retry.Policy{}, handler) },
-		`kind is "a b"`:                  func() { q.Handle("a b", retry.Policy{}, handler) },
-		"handler is nil":                 func() { q.Handle("bill", retry.Policy{}, nil) },
-		`"letter" has a handler already`: func() { q.Handle("letter", retry.Policy{}, handler) },
-	} {
-		func() {
-			defer func() {
-				if v := fmt.Sprint(recover()); !strings.Contains(v, want) {
-					t.Errorf("got %s, want %s", v, want)
-				}
-			}()
-			f()
-		}()
-	}
-	if _, err := q.Put(t.Context(), nil, durable.PutKind("a b")); err == nil || !strings.Contains(err.Error(), `the kind is "a b", want 1 to 64 letters`) {
-		t.Errorf("a bad kind: %v", err)
-	}
-}
-
 type spanKey struct{}
 
 // The handler and the policy's hooks get the context that Config.Context returns.
@@ -154,27 +128,4 @@ func TestTheContextOfAnAttempt(t *testing.T) {
 		t.Errorf("the hook got %v", got)
 	}
 	eventually(t, "it is done", func() bool { return q.Counts().Done == 1 })
-}
-
-func TestPutAll(t *testing.T) {
-	t.Parallel()
-	q := open(t, start(t), durable.Config{})
-	put(t, q, "", durable.PutID("7"))
-	jobs := make([]durable.NewJob, 300)
-	for i := range jobs {
-		jobs[i] = durable.NewJob{Data: []byte("data"), Options: []durable.PutOption{durable.PutID(fmt.Sprint(i))}}
-	}
-	jobs[9].At = time.Now().Add(time.Hour)
-	jobs[11].Data = make([]byte, 2<<20)
-	for i, r := range q.PutAll(t.Context(), jobs) {
-		switch {
-		case i == 7 && !errors.Is(r.Err, durable.ErrExists), i == 11 && !errors.Is(r.Err, durable.ErrTooLarge),
-			i != 7 && i != 11 && (r.Err != nil || r.ID != fmt.Sprint(i)):
-			t.Errorf("job %d: got %+v", i, r)
-		}
-	}
-	eventually(t, "298 are ready, and one is for later", func() bool { s, err := stats(t, q); return err == nil && s.Ready == 298 && s.Later == 1 })
-	if r := q.PutAll(t.Context(), nil); len(r) != 0 {
-		t.Errorf("got %v", r)
-	}
 }

@@ -84,16 +84,6 @@ func TestOpenEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestOpenPanicsWithoutAConnection(t *testing.T) {
-	t.Parallel()
-	defer func() {
-		if v := recover(); v != "durable: Open: nc is nil" {
-			t.Errorf("got %v", v)
-		}
-	}()
-	durable.Open(t.Context(), nil, durable.Config{Name: "q"})
-}
-
 // An earlier refusal on the same connection, of another request, is not the cause of a later failure.
 func TestAnOldRefusalIsNotBlamed(t *testing.T) {
 	t.Parallel()

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/durable"
 	"github.com/retrywhen/retrywhen/retry"
@@ -80,69 +78,6 @@ func TestPutAtIsNotEarly(t *testing.T) {
 		return nil
 	})
 	eventually(t, "all jobs are done", func() bool { mu.Lock(); defer mu.Unlock(); return len(due) == 0 })
-}
-
-// PutAt with a past time needs no schedule.
-func TestPutAtOfAPastTimeIsPut(t *testing.T) {
-	t.Parallel()
-	srv := start(t)
-	q := open(t, srv, durable.Config{})
-	for _, at := range []time.Time{{}, time.Now().Add(-time.Hour), time.Now()} {
-		if _, err := q.PutAt(t.Context(), at, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	nc, err := srv.Connect()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
-	js, _ := jetstream.New(nc)
-	s, err := js.Stream(t.Context(), "retrywhen-q")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if info, err := s.Info(t.Context(), jetstream.WithSubjectFilter(">")); err != nil || info.State.Msgs != 3 || len(info.State.Subjects) != 3 {
-		t.Errorf("got %v, %v, want 3 first attempts", info.State.Subjects, err)
-	}
-}
-
-func TestPutRefuses(t *testing.T) {
-	t.Parallel()
-	q := open(t, start(t), durable.Config{MaxPayload: 100})
-	_, err := q.Put(t.Context(), make([]byte, 101))
-	if !errors.Is(err, durable.ErrTooLarge) || !strings.Contains(err.Error(), "101 bytes, the limit is 100") {
-		t.Errorf("too large: %v", err)
-	}
-	if _, err := q.Put(t.Context(), make([]byte, 100)); err != nil {
-		t.Errorf("at the limit: %v", err)
-	}
-	if _, err := q.Put(t.Context(), nil, durable.PutID(strings.Repeat("x", 257))); err == nil || !strings.Contains(err.Error(), "257 bytes") {
-		t.Errorf("long id: %v", err)
-	}
-	for _, bad := range []string{" x", "x ", "a\nb", "a\x00b", "\xff"} {
-		if _, err := q.Put(t.Context(), nil, durable.PutID(bad)); err == nil || !strings.Contains(err.Error(), "want UTF-8") {
-			t.Errorf("id %q: %v", bad, err)
-		}
-	}
-	if _, err := q.PutAt(t.Context(), time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC), nil); err == nil || !strings.Contains(err.Error(), "12000") {
-		t.Errorf("far time: %v", err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := q.Put(ctx, nil); !errors.Is(err, context.Canceled) || !errors.Is(err, durable.ErrNotStored) {
-		t.Errorf("cancelled: %v", err)
-	}
-	q.Close()
-	if _, err := q.Put(t.Context(), nil); !errors.Is(err, durable.ErrClosed) {
-		t.Errorf("closed: %v", err)
-	}
-	if err := q.Work(t.Context(), 1, func(context.Context, *durable.Job) error { return nil }); !errors.Is(err, durable.ErrClosed) {
-		t.Errorf("Work on a closed queue: %v", err)
-	}
-	if err := q.Close(); err != nil {
-		t.Errorf("closed twice: %v", err)
-	}
 }
 
 // The largest payload that Put accepts leaves room for the headers of its failures.

@@ -346,26 +346,6 @@ func TestWhatIsFetchedAheadIsHandedBack(t *testing.T) {
 	}
 }
 
-func TestWorkPanicsOnNonsense(t *testing.T) {
-	t.Parallel()
-	q := open(t, start(t), durable.Config{})
-	for _, f := range []func(){
-		func() { q.Work(t.Context(), 0, func(context.Context, *durable.Job) error { return nil }) },
-		func() { q.Work(t.Context(), 1, nil) },
-	} {
-		func() {
-			defer func() {
-				if v := recover(); v == nil {
-					t.Error("no panic")
-				} else {
-					t.Log(v)
-				}
-			}()
-			f()
-		}()
-	}
-}
-
 func TestAPolicyThatPanicsIsNamed(t *testing.T) {
 	t.Parallel()
 	policy := retry.New(backoff.Backoff{}, retry.OnRetry(func(context.Context, retry.Event) { panic("the hook panics") }))

@@ -1,6 +1,5 @@
 // Durable puts jobs into a durable queue. It kills and restarts the worker process twice, and shows at the end that no
-// job is lost: put = done + dead. Then the HTTP server that the jobs call is repaired, and the dead letters that it
-// caused are put back into the queue.
+// job is lost: put = done + dead.
 //
 //	go run ./examples/durable
 //
@@ -36,12 +35,18 @@ const kills = 2
 
 // run puts the jobs, runs and kills worker processes, and checks the numbers.
 func run(ctx context.Context, jobs int, out io.Writer) error {
-	url, stop, err := serve(out)
+	dir, err := os.MkdirTemp("", "retrywhen-durable-")
 	if err != nil {
 		return err
 	}
-	defer stop()
-	q, close, err := open(ctx, url)
+	defer os.RemoveAll(dir)
+	server, err := embedded.Start(dir, embedded.Listen(0)) // on 127.0.0.1, because the worker is another process
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	fmt.Fprintf(out, "server   in this process, %s, store in %s\n", server.URL(), dir)
+	q, close, err := open(ctx, server.URL())
 	if err != nil {
 		return err
 	}
@@ -53,49 +58,20 @@ func run(ctx context.Context, jobs int, out io.Writer) error {
 	defer shop.close()
 	fmt.Fprintf(out, "policy   %v, lease %v\n", policy, lease)
 
-	r := &running{url: url, queue: q, shop: shop, jobs: jobs, out: out}
+	r := &running{url: server.URL(), queue: q, shop: shop, jobs: jobs, out: out}
 	if err := r.putAll(ctx); err != nil {
 		return err
 	}
-	if err := errors.Join(r.work(ctx), r.ledger(ctx)); err != nil {
-		return err
-	}
-	shop.repaired.Store(true)
-	n, err := q.ReviveAll(ctx, func(letter *durable.DeadLetter) bool { return letter.Cause != "permanent" })
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "redrive  the shop is repaired; %d dead letters are put back\n", n)
 	return errors.Join(r.work(ctx), r.ledger(ctx))
-}
-
-// serve starts a server in this process and returns its URL. The server listens on 127.0.0.1, because the worker is
-// another process.
-func serve(out io.Writer) (url string, stop func(), err error) {
-	dir, err := os.MkdirTemp("", "retrywhen-durable-")
-	if err != nil {
-		return "", nil, err
-	}
-	server, err := embedded.Start(dir, embedded.Listen(0))
-	if err != nil {
-		os.RemoveAll(dir)
-		return "", nil, err
-	}
-	fmt.Fprintf(out, "server   in this process, %s, store in %s\n", server.URL(), dir)
-	return server.URL(), func() {
-		server.Close()
-		os.RemoveAll(dir)
-	}, nil
 }
 
 // running is a run in progress.
 type running struct {
-	url    string
-	queue  *durable.Queue
-	shop   *shop
-	jobs   int
-	out    io.Writer
-	killed int // the number of workers killed so far
+	url   string
+	queue *durable.Queue
+	shop  *shop
+	jobs  int
+	out   io.Writer
 }
 
 // putAll puts the orders.
@@ -123,7 +99,7 @@ func (r *running) work(ctx context.Context) error {
 	defer func() { worker.kill() }()
 	look := time.NewTicker(250 * time.Millisecond)
 	defer look.Stop()
-	for looks, empty := 1, 0; empty < 3; looks++ { // a job that moves while Stats runs may not be counted
+	for looks, empty, killed := 1, 0, 0; empty < 3; looks++ { // a job that moves while Stats runs may not be counted
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -142,10 +118,10 @@ func (r *running) work(ctx context.Context) error {
 			fmt.Fprintf(r.out, "         done %5d   ready %5d   running %4d   later %5d   dead %4d   calls %6d\n",
 				r.shop.done.Load(), stats.Ready, stats.Running, stats.Later, stats.Dead, r.shop.calls.Load())
 		}
-		if settled := int(r.shop.done.Load()) + stats.Dead; r.killed < kills && settled >= r.jobs*(r.killed+1)/(kills+1) {
-			r.killed++
+		if settled := int(r.shop.done.Load()) + stats.Dead; killed < kills && settled >= r.jobs*(killed+1)/(kills+1) {
+			killed++
 			worker.kill()
-			fmt.Fprintf(r.out, "kill %d   the worker, at %d of %d jobs; starting another\n", r.killed, settled, r.jobs)
+			fmt.Fprintf(r.out, "kill %d   the worker, at %d of %d jobs; starting another\n", killed, settled, r.jobs)
 			next, err := startWorker(r.url, r.shop.url)
 			if err != nil {
 				return err

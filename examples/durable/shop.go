@@ -11,12 +11,11 @@ import (
 )
 
 // shop is the flaky HTTP server that the jobs call. It is unavailable or busy for one call in three. It refuses one
-// order in a hundred, and until it is repaired it cannot take one in two hundred. It takes each order once, and accepts
-// it whenever it comes again: otherwise a job could fail after it was done, and be both done and dead.
+// order in a hundred, and can never take one in two hundred. It takes each order once, and accepts it whenever it comes
+// again: otherwise a job could fail after it was done, and be both done and dead.
 type shop struct {
 	url             string
 	calls, repeated atomic.Int64
-	repaired        atomic.Bool // the shop can take every order that it does not refuse
 	server          *http.Server
 	taken           sync.Map // the orders
 	done            atomic.Int64
@@ -46,7 +45,7 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.repeated.Add(1)
 	case fate < 2:
 		http.Error(w, "no such article", http.StatusUnprocessableEntity)
-	case fate == 2 && !s.repaired.Load(), luck < 25:
+	case fate == 2, luck < 25:
 		http.Error(w, "come back later", http.StatusServiceUnavailable)
 	case luck < 33:
 		w.Header().Set("Retry-After", "1")

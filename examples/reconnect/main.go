@@ -52,20 +52,29 @@ func run(ctx context.Context, n int, policy retry.Policy, out io.Writer) error {
 
 // read reads n events from the server at url, and checks that each of them comes once.
 func read(ctx context.Context, url string, playing func() string, n int, policy retry.Policy, out io.Writer) error {
-	show := &display{out: out, playing: playing}
 	feed := feed{url: url, client: &http.Client{}}
 	defer feed.client.CloseIdleConnections()
-	ledger := ledger{}
+	ledger, retries, recoveries := ledger{}, 0, 0
+	var waited, longest time.Duration
+	policy = policy.With(retry.OnRetry(func(_ context.Context, e retry.Event) {
+		retries++
+		waited += e.Delay
+		fmt.Fprintf(out, "%s: retry %d in %d ms, because of: %v\n", playing(), e.N, e.Delay.Milliseconds(), e.Err)
+	}), retry.OnRecovered(func(_ context.Context, r retry.Recovery) {
+		recoveries++
+		longest = max(longest, r.Down)
+	}))
 	fmt.Fprintf(out, "reading %d events from %s\n", n, feed.url)
 	began := time.Now()
-	err := feed.events(silence, policy.With(retry.OnRetry(show.retry), retry.OnRecovered(show.recovered))).
-		Take(n).
-		ForEach(ctx, func(e sse.Event) {
-			if ledger.enter(e); ledger.events%1000 == 0 {
-				fmt.Fprintf(out, "%d events\n", ledger.events)
-			}
-		})
-	show.summary(ledger, time.Since(began))
+	err := feed.events(silence, policy).Take(n).ForEach(ctx, func(e sse.Event) {
+		if ledger.enter(e); ledger.events%1000 == 0 {
+			fmt.Fprintf(out, "%d events\n", ledger.events)
+		}
+	})
+	took := time.Since(began)
+	fmt.Fprintf(out, "recovered %d times, longest outage %v\n", recoveries, longest.Round(time.Millisecond))
+	fmt.Fprintf(out, "%d events, %d lost, %d duplicates, %d reconnects, waited %v of %v\n", ledger.events, ledger.lost, ledger.duplicates,
+		retries, min(waited, took).Round(time.Millisecond), took.Round(time.Millisecond)) // the last wait may have been cut off
 	return errors.Join(err, ledger.check(n))
 }
 

@@ -55,7 +55,7 @@ func TestFreeze(t *testing.T) {
 // The callers that are shown are those of the code under test.
 func TestCallers_AreThoseOfTheTest(t *testing.T) {
 	func() {
-		text := func() Callers { return CallersOf(0) }().String()
+		text := func() Callers { return Here() }().String()
 		if lines := strings.Split(text, "\n"); len(lines) != 3 || lines[0] != "" || !strings.Contains(text, "virtual.TestCallers_AreThoseOfTheTest.func1") {
 			t.Errorf("got %q, want two calls of this test", text)
 		}

@@ -15,10 +15,10 @@ import (
 // Callers is the stack of a goroutine at an action, innermost call first.
 type Callers []uintptr
 
-// CallersOf returns the callers of the caller's caller, skip frames further out.
-func CallersOf(skip int) Callers {
+// Here returns the callers of the caller.
+func Here() Callers {
 	var pcs [24]uintptr
-	n := runtime.Callers(3+skip, pcs[:])
+	n := runtime.Callers(3, pcs[:])
 	return append(Callers(nil), pcs[:n]...)
 }
 

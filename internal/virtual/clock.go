@@ -60,7 +60,7 @@ func (v View) Arm(d time.Duration, f func()) *Timer {
 	now := time.Now()
 	t := &Timer{
 		rank:  rank{due: now.Add(d), source: v.Source, run: v.Run},
-		clock: v.Clock, owner: v.Owner, f: f, delay: d, armed: now, callers: CallersOf(1),
+		clock: v.Clock, owner: v.Owner, f: f, delay: d, armed: now, callers: Here(),
 	}
 	v.Clock.add(t)
 	return t

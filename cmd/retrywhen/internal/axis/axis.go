@@ -135,19 +135,18 @@ func logTicks(least, most time.Duration, multiples, middle []time.Duration) []Ti
 			ticks = append(ticks, Tick{at.Seconds(), Time(at)})
 		}
 	}
-	for power := time.Nanosecond; power < time.Second; power *= 10 {
-		for _, m := range multiples {
-			add(m * power)
+	powers := func(power, end time.Duration) {
+		for ; power < end; power *= 10 {
+			for _, m := range multiples {
+				add(m * power)
+			}
 		}
 	}
+	powers(time.Nanosecond, time.Second)
 	for _, at := range middle {
 		add(at)
 	}
-	for power := day; power < math.MaxInt64/10; power *= 10 {
-		for _, m := range multiples {
-			add(m * power)
-		}
-	}
+	powers(day, math.MaxInt64/10)
 	return ticks
 }
 

@@ -69,7 +69,8 @@ type tab struct {
 	requests []string
 }
 
-// patience is for waits of a page that computes on a busy machine. What bounds them is the tab's time.
+// patience is for waits of a page that computes on a busy machine. What bounds them is the tab's time, which is less
+// than go test's so that the failure says which wait it was.
 var patience = chromedp.WithPollingTimeout(0)
 
 // open opens a tab of the given size.
@@ -77,7 +78,7 @@ func open(t *testing.T, browserCtx context.Context, address string, width, heigh
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browserCtx)
 	t.Cleanup(cancel)
-	ctx, stop := context.WithTimeout(ctx, 10*time.Minute)
+	ctx, stop := context.WithTimeout(ctx, 4*time.Minute)
 	t.Cleanup(stop)
 	p := &tab{t: t, ctx: ctx, address: address}
 	chromedp.ListenTarget(ctx, func(event any) {
@@ -286,6 +287,7 @@ func TestBrowser(t *testing.T) {
 			"turned":      browserTurned,
 			"axe":         browserAxe,
 			"map":         browserMap,
+			"go on":       browserGoOn,
 		})
 	}
 	for name, test := range tests {

@@ -18,11 +18,7 @@ func (s State) Command() string {
 	case TabContention:
 		add("retrywhen sim occ --clients %d --runs %d", s.Clients, s.Runs)
 	case TabChoose:
-		var outages []string
-		for _, d := range s.Outages {
-			outages = append(outages, d.String())
-		}
-		add("retrywhen sim choose --clients %d --processes %d --capacity %d --timeout %v --outages %s", s.Affected, s.Fleet, s.Capacity, s.Patience, strings.Join(outages, ","))
+		add("retrywhen sim choose --clients %d --processes %d --capacity %d --timeout %v --outages %s", s.Affected, s.Fleet, s.Capacity, s.Patience, joined(s.Outages))
 		if s.Served > 0 {
 			add("--served %v", s.Served)
 		}

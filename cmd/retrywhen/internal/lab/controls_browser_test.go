@@ -9,6 +9,7 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -347,4 +348,30 @@ func browserAxe(t *testing.T, ctx context.Context, address string) {
 			}
 		}
 	}
+}
+
+// A choice that is not finished can be computed to its end.
+func browserGoOn(t *testing.T, ctx context.Context, _ string) {
+	s := httptest.NewUnstartedServer(nil)
+	real := handler(time.Hour, s.Listener.Addr().String())
+	s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/api/choose" {
+			real.ServeHTTP(w, r)
+			return
+		}
+		all := httptest.NewRecorder()
+		real.ServeHTTP(all, r)
+		_, _ = io.WriteString(w, strings.Replace(all.Body.String(), "{", `{"note":"Not finished: one run of each.",`, 1))
+	})
+	s.Start()
+	t.Cleanup(s.Close)
+	p := open(t, ctx, s.URL+"/", 1440, 900)
+	p.visit("?tab=choose&affected=50&outages=2s")
+	const note = `document.getElementById("choose-note").textContent`
+	if got := p.text(note); got != "Not finished: one run of each. Go on" {
+		t.Errorf("the note is %q", got)
+	}
+	p.eval(`document.getElementById("go-on").click()`, nil)
+	p.run(chromedp.Poll(note+` === "" && !document.body.classList.contains("pending")`, nil, chromedp.WithPollingInterval(20*time.Millisecond), patience))
+	p.clean()
 }

@@ -18,11 +18,8 @@ import (
 // maxWork is the maximum time that the page waits for numbers.
 const maxWork = 8 * time.Second
 
-// more is the kind of the numbers of the tab choose that are computed to the end. It may take longer by this factor.
-const (
-	more       = "more"
-	moreFactor = 8
-)
+// more is the kind of the numbers of the tab choose that are computed to the end.
+const more = "more"
 
 // Limited returns a context for a call of Numbers with a kind in the page's worker.
 func Limited(ctx context.Context, kind string) (context.Context, context.CancelFunc) {
@@ -30,8 +27,9 @@ func Limited(ctx context.Context, kind string) (context.Context, context.CancelF
 }
 
 func limited(ctx context.Context, work time.Duration, kind string) (context.Context, context.CancelFunc) {
-	if kind == more {
-		work *= moreFactor
+	switch kind {
+	case "scene", "run", more: // the reader cannot ask for less
+		work *= 8
 	}
 	return context.WithTimeout(ctx, work)
 }
@@ -78,7 +76,7 @@ func Numbers(ctx context.Context, kind, query string) (any, error) {
 		result, err = numbers(ctx, Tab(kind), state)
 	}
 	if err != nil && ctx.Err() != nil {
-		return nil, fmt.Errorf("the simulation takes longer than %v, want a smaller one: %w", maxWork, context.Cause(ctx))
+		return nil, fmt.Errorf("the simulation takes too long, want a smaller one: %w", context.Cause(ctx))
 	}
 	if field, ok := errors.AsType[*sim.FieldError](err); ok {
 		return nil, fmt.Errorf("%s: %v, want %s", labelOf(field.Field), field.Value, field.Want)

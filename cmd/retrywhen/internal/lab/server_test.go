@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
@@ -291,6 +292,20 @@ func TestHandlerAtTheLimits(t *testing.T) {
 			t.Errorf("%s: %d bytes", kind, len(text))
 		}
 	}
+}
+
+// A run of the story cannot be made smaller, so that a slow computer may take longer for it.
+func TestRunsOfTheStoryMayTakeLonger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		for kind, want := range map[string]time.Duration{"scene": 64 * time.Second, "run": 64 * time.Second, "more": 64 * time.Second, "recover": 8 * time.Second, "choose": 8 * time.Second} {
+			ctx, stop := Limited(t.Context(), kind)
+			defer stop()
+			if end, _ := ctx.Deadline(); end.Sub(began) != want {
+				t.Errorf("%s may take %v, want %v", kind, end.Sub(began), want)
+			}
+		}
+	})
 }
 
 func TestStateRoundTrip(t *testing.T) {

@@ -91,9 +91,9 @@ var fields = []field{
 	},
 	integer("load", "Operations per second", func(s *State) *int { return &s.Load }, 1, MaxLoad),
 	integer("rate", "Capacity per second", func(s *State) *int { return &s.Rate }, 1, MaxLoad),
-	duration("stall", "Standstill", func(s *State) *time.Duration { return &s.Stall }, time.Minute),
-	duration("patience", "Attempt timeout", func(s *State) *time.Duration { return &s.Patience }, time.Minute),
-	span("watch", "Simulation end", func(s *State) *time.Duration { return &s.Watch }, 45*time.Second, MaxWatch),
+	duration("stall", "Standstill", func(s *State) *time.Duration { return &s.Stall }, 0, time.Minute),
+	duration("patience", "Attempt timeout", func(s *State) *time.Duration { return &s.Patience }, 0, time.Minute),
+	duration("watch", "Simulation end", func(s *State) *time.Duration { return &s.Watch }, 45*time.Second, MaxWatch),
 	share("failures", "Random failures", func(s *State) *float64 { return &s.Failures }),
 	integer("queue", "Queue at most (0: no bound)", func(s *State) *int { return &s.Queue }, 0, MaxQueue),
 	integer("jobs", "Number of jobs", func(s *State) *int { return &s.Jobs }, 1, MaxJobs),
@@ -101,13 +101,13 @@ var fields = []field{
 	integer("clients", "Number of clients", func(s *State) *int { return &s.Clients }, 1, MaxClients),
 	integer("runs", "Number of runs", func(s *State) *int { return &s.Runs }, 1, MaxRuns),
 	integer("affected", "Number of clients", func(s *State) *int { return &s.Affected }, 1, MaxAffected),
-	duration("down", "Outage length", func(s *State) *time.Duration { return &s.Down }, MaxDown),
+	duration("down", "Outage length", func(s *State) *time.Duration { return &s.Down }, 0, MaxDown),
 	integer("capacity", "Capacity per second", func(s *State) *int { return &s.Capacity }, 1, MaxCapacity),
-	duration("timeout", "Attempt timeout", func(s *State) *time.Duration { return &s.Timeout }, time.Minute),
+	duration("timeout", "Attempt timeout", func(s *State) *time.Duration { return &s.Timeout }, 0, time.Minute),
 	durations("outages", "Outage lengths", func(s *State) *[]time.Duration { return &s.Outages }, maxOutages, maxOutage),
 	integer("fleet", "Number of processes", func(s *State) *int { return &s.Fleet }, 1, MaxFleet),
-	duration("served", "Target: all served within", func(s *State) *time.Duration { return &s.Served }, MaxDown),
-	duration("wait", "Target: first wait at most", func(s *State) *time.Duration { return &s.Wait }, MaxDown),
+	duration("served", "Target: all served within", func(s *State) *time.Duration { return &s.Served }, 0, MaxDown),
+	duration("wait", "Target: first wait at most", func(s *State) *time.Duration { return &s.Wait }, 0, MaxDown),
 	{
 		"seed", "Seed",
 		func(s *State, text string) bool {
@@ -163,11 +163,7 @@ func share(name, label string, of func(*State) *float64) field {
 	}
 }
 
-func duration(name, label string, of func(*State) *time.Duration, most time.Duration) field {
-	return span(name, label, of, 0, most)
-}
-
-func span(name, label string, of func(*State) *time.Duration, least, most time.Duration) field {
+func duration(name, label string, of func(*State) *time.Duration, least, most time.Duration) field {
 	return field{
 		name, label,
 		func(s *State, text string) bool {
@@ -295,13 +291,16 @@ func durations(name, label string, of func(*State) *[]time.Duration, most int, l
 			*of(s) = list
 			return len(list) <= most
 		},
-		func(s *State) string {
-			var list []string
-			for _, d := range *of(s) {
-				list = append(list, d.String())
-			}
-			return strings.Join(list, ",")
-		},
+		func(s *State) string { return joined(*of(s)) },
 		fmt.Sprintf("one to %d durations up to %s, as in 2s,1m", most, axis.Time(longest)),
 	}
+}
+
+// joined returns durations as a list for an address or a flag.
+func joined(durations []time.Duration) string {
+	list := make([]string, len(durations))
+	for i, d := range durations {
+		list[i] = d.String()
+	}
+	return strings.Join(list, ",")
 }

@@ -326,6 +326,23 @@ func TestStoryGoCompiles(t *testing.T) {
 	}
 }
 
+// runs clicks on a control of a screen and returns the verdict of the picture of the query, or why there is none.
+func (p *tab) runs(screen int, control, query string) string {
+	p.t.Helper()
+	section := fmt.Sprintf(`document.querySelectorAll(".screen")[%d]`, screen)
+	p.eval(fmt.Sprintf(`%s.querySelector(%q).click()`, section, control), nil)
+	p.run(chromedp.Poll(section+`.querySelector("figure:not(.waits)") !== null`, nil, chromedp.WithPollingInterval(20*time.Millisecond), patience))
+	if asked := p.text(section + `.querySelector("figure").dataset.query`); !strings.Contains(asked, query) {
+		p.t.Errorf("screen %d shows %s, want %s", screen, asked, query)
+	}
+	return p.verdict(screen)
+}
+
+func (p *tab) verdict(screen int) string {
+	p.t.Helper()
+	return p.text(fmt.Sprintf(`document.querySelectorAll(".screen")[%d].querySelector(".verdict").textContent`, screen))
+}
+
 // The story's pictures move, and its controls change them. Reduced motion shows their ends.
 func browserOpening(t *testing.T, ctx context.Context, address string) {
 	for _, motion := range []string{"no-preference", "reduce"} {
@@ -366,23 +383,19 @@ func browserOpening(t *testing.T, ctx context.Context, address string) {
 				}
 			}
 		}
-		verdict := func(screen int) string {
-			return p.text(fmt.Sprintf(`document.querySelectorAll(".screen")[%d].querySelector(".verdict").textContent`, screen))
-		}
 		for _, step := range []struct {
-			screen             int
-			click, query, want string
+			screen       int
+			click, query string
 		}{
-			{2, `label:last-child input`, "2000", "It recovers in 0 of 10 runs"},
-			{0, `.longer`, "watch=5m", "It recovers in 0 of 10 runs"},
+			{2, `label:last-child input`, "2000"},
+			{0, `.longer`, "watch=5m"},
 		} {
-			p.run(chromedp.Evaluate(fmt.Sprintf(`[...document.querySelectorAll(".screen")[%d].querySelectorAll(%q)].at(-1).click()`, step.screen, step.click), nil))
-			await(fmt.Sprintf(`document.querySelectorAll(".screen")[%d].querySelector("figure:not(.waits)")?.dataset.query.includes(%q)`, step.screen, step.query))
-			if got := verdict(step.screen); got != step.want {
-				t.Errorf("screen %d says %q, want %q", step.screen, got, step.want)
+			const want = "It recovers in 0 of 10 runs"
+			if got := p.runs(step.screen, step.click, step.query); got != want {
+				t.Errorf("screen %d says %q, want %q", step.screen, got, want)
 			}
 		}
-		if got := p.text(`document.querySelectorAll(".screen h2")[0].textContent`); motion == "reduce" && got != verdict(0) {
+		if got := p.text(`document.querySelectorAll(".screen h2")[0].textContent`); motion == "reduce" && got != p.verdict(0) {
 			t.Errorf("the headline of a run that has ended is %q", got)
 		}
 		p.clean()

@@ -103,30 +103,25 @@ type Level struct {
 }
 
 func (d Dots) draw(s *svg, at func(Point) Point) {
-	points := make([]Point, len(d.Points))
-	for i, p := range d.Points {
-		points[i] = at(p)
-	}
-	s.circles(points, d.Radius, d.Color)
+	s.circles(placed(d.Points, at), d.Radius, d.Color)
 }
 
 func (l Line) draw(s *svg, at func(Point) Point) {
-	points := make([]Point, len(l.Points))
-	for i, p := range l.Points {
-		points[i] = at(p)
+	s.line(placed(l.Points, at), l.Width, l.Color)
+}
+
+func placed(points []Point, at func(Point) Point) []Point {
+	all := make([]Point, len(points))
+	for i, p := range points {
+		all[i] = at(p)
 	}
-	s.line(points, l.Width, l.Color)
+	return all
 }
 
 func (b Band) draw(s *svg, at func(Point) Point) {
-	points := make([]Point, 0, 2*len(b.Low))
-	for _, p := range b.High {
-		points = append(points, at(p))
-	}
-	for i := range b.Low {
-		points = append(points, at(b.Low[len(b.Low)-1-i]))
-	}
-	s.area(points, b.Color)
+	low := placed(b.Low, at)
+	slices.Reverse(low)
+	s.area(append(placed(b.High, at), low...), b.Color)
 }
 
 func (b Bars) draw(s *svg, at func(Point) Point) {
@@ -148,11 +143,11 @@ func (b Bars) draw(s *svg, at func(Point) Point) {
 func (r Rule) draw(s *svg, at func(Point) Point) {
 	top, bottom := at(Point{r.X, r.Most}), at(Point{r.X, 0})
 	s.line([]Point{top, bottom}, 1, r.Color)
+	x, part := top.X+4, start
 	if r.Left {
-		s.text(Point{top.X - 4, top.Y - 4}, r.Label, small, end, Muted)
-	} else {
-		s.text(Point{top.X + 4, top.Y - 4}, r.Label, small, start, Muted)
+		x, part = top.X-4, end
 	}
+	s.text(Point{x, top.Y - 4}, r.Label, small, part, Muted)
 }
 
 func (l Level) draw(s *svg, at func(Point) Point) {
@@ -227,11 +222,7 @@ func keyWidth(k Key) float64 {
 func (f Figure) rowHeight(i int) float64 {
 	most := 0.0
 	for _, p := range f.Panels[i:min(i+f.Columns, len(f.Panels))] {
-		h := p.Height
-		if h == 0 {
-			h = panelHeight
-		}
-		most = max(most, h)
+		most = max(most, cmp.Or(p.Height, panelHeight))
 	}
 	return most
 }

@@ -68,64 +68,59 @@ func (s *svg) style(dark bool) string {
 	return rules.String()
 }
 
+// path writes a path that is filled or stroked, unless it is empty.
+func (s *svg) path(d string, class func(Color) string, c Color, attributes string) {
+	if d != "" {
+		s.printf(`<path class="%s"%s d="%s"/>`+"\n", class(c), attributes, d)
+	}
+}
+
 func (s *svg) boxes(b []box, c Color) {
-	if len(b) == 0 {
-		return
-	}
-	s.printf(`<path class="%s" d="`, s.fill(c))
+	var d strings.Builder
 	for _, x := range b {
-		s.printf("M%s %sh%sv%sh-%sz", px(x.x), px(x.y), px(x.w), px(x.h), px(x.w))
+		fmt.Fprintf(&d, "M%s %sh%sv%sh-%sz", px(x.x), px(x.y), px(x.w), px(x.h), px(x.w))
 	}
-	s.out.WriteString("\"/>\n")
+	s.path(d.String(), s.fill, c, "")
 }
 
 // circles draws lines of length 0 with round ends, which take a quarter of the bytes of circle elements.
 func (s *svg) circles(centres []Point, radius float64, c Color) {
-	if len(centres) == 0 {
-		return
-	}
-	s.printf(`<path class="%s" stroke-width="%s" stroke-linecap="round" d="`, s.stroke(c), px(2*radius))
+	var d strings.Builder
 	for _, p := range centres {
-		if math.IsNaN(p.X) {
-			continue
+		if !math.IsNaN(p.X) {
+			fmt.Fprintf(&d, "M%s %sh0", px(p.X), px(p.Y))
 		}
-		s.printf("M%s %sh0", px(p.X), px(p.Y))
 	}
-	s.out.WriteString("\"/>\n")
+	s.path(d.String(), s.stroke, c, ` stroke-width="`+px(2*radius)+`" stroke-linecap="round"`)
 }
 
 func (s *svg) line(points []Point, width float64, c Color) {
-	if len(points) == 0 {
-		return
-	}
-	s.printf(`<path class="%s" stroke-width="%s" stroke-linejoin="round" d="`, s.stroke(c), px(width))
-	s.path(points)
-	s.out.WriteString("\"/>\n")
+	s.path(through(points), s.stroke, c, ` stroke-width="`+px(width)+`" stroke-linejoin="round"`)
 }
 
 func (s *svg) dashed(from, to Point, c Color) {
-	s.printf(`<path class="%s" stroke-width="1.2" stroke-dasharray="4 3" d="M%s %sL%s %s"/>`+"\n", s.stroke(c), px(from.X), px(from.Y), px(to.X), px(to.Y))
+	s.path(through([]Point{from, to}), s.stroke, c, ` stroke-width="1.2" stroke-dasharray="4 3"`)
 }
 
 func (s *svg) area(points []Point, c Color) {
-	if len(points) == 0 {
-		return
+	if len(points) > 0 {
+		s.printf(`<path class="%s a" d="%sz"/>`+"\n", s.fill(c), through(points))
 	}
-	s.printf(`<path class="%s a" d="`, s.fill(c))
-	s.path(points)
-	s.out.WriteString("z\"/>\n")
 }
 
-func (s *svg) path(points []Point) {
+// through returns the path through points, which is interrupted at NaN.
+func through(points []Point) string {
+	var d strings.Builder
 	for i, p := range points {
 		letter := "L"
 		if i == 0 || math.IsNaN(points[i-1].X) {
 			letter = "M"
 		}
 		if !math.IsNaN(p.X) {
-			s.out.WriteString(letter + px(p.X) + " " + px(p.Y))
+			d.WriteString(letter + px(p.X) + " " + px(p.Y))
 		}
 	}
+	return d.String()
 }
 
 // halo writes a text as text does, on a ground of paper.

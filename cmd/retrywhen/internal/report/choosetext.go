@@ -96,8 +96,7 @@ func (x *Choices) Text(width int) []string {
 // columns returns the outages of the table: all, or the first, the middle one and the last.
 func (x *Choices) columns() []int {
 	n := len(x.of.Outages)
-	all := []int{0, n / 2, n - 1}
-	return slices.Compact(all)
+	return slices.Compact([]int{0, n / 2, n - 1})
 }
 
 // title says what a policy is for.
@@ -142,12 +141,12 @@ func (x *Choices) Figure() picture.Figure {
 		}
 		var ends, refusals []picture.Point
 		for j, o := range c.Outages {
-			end, n := o.After.P50.Seconds(), o.Refusals.Mean/float64(x.of.Clients)
+			end, n := picture.Point{X: float64(j), Y: o.After.P50.Seconds()}, o.Refusals.Mean/float64(x.of.Clients)
+			most, mostRefused = max(most, end.Y), max(mostRefused, n)
 			if o.Unserved > 0 {
-				end = math.NaN()
+				end.X = math.NaN()
 			}
-			most, mostRefused = max(most, o.After.P50.Seconds()), max(mostRefused, n)
-			ends = append(ends, picture.Point{X: map[bool]float64{true: math.NaN(), false: float64(j)}[math.IsNaN(end)], Y: end})
+			ends = append(ends, end)
 			refusals = append(refusals, picture.Point{X: float64(j), Y: n})
 		}
 		after.Series(n, c.Name, width, ends)

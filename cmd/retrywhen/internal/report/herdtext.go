@@ -30,9 +30,7 @@ func (h *HerdResult) Text(width int) []string {
 	for i := range h.Strategies {
 		s := &h.Strategies[i]
 		lines = append(lines, "", s.Name)
-		if s.Note != "" {
-			lines = append(lines, console.Wrap(width, strings.Fields(s.Note)...)...)
-		}
+		lines = append(lines, console.Wrap(width, strings.Fields(s.Note)...)...)
 		if s.Herd != nil {
 			lines = append(lines, h.chart(s, width)...)
 		}

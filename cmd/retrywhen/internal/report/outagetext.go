@@ -29,9 +29,7 @@ func (o *OutageResult) Text(width int) []string {
 	span := console.Span{Most: end, Width: chartWidth(width), Origin: o.Down}
 	for _, s := range o.Strategies {
 		lines = append(lines, "", s.Name+": attempts")
-		if s.Note != "" {
-			lines = append(lines, console.Wrap(width, strings.Fields(s.Note)...)...)
-		}
+		lines = append(lines, console.Wrap(width, strings.Fields(s.Note)...)...)
 		if s.Result == nil {
 			continue
 		}

@@ -27,9 +27,7 @@ func (o *OverloadResult) Text(width int) []string {
 	for _, s := range o.Strategies {
 		f := s.Result.Flow
 		lines = append(lines, "", console.Shorten(s.Name+": "+s.Verdict(), width))
-		if s.Note != "" {
-			lines = append(lines, console.Wrap(width, strings.Fields(s.Note)...)...)
-		}
+		lines = append(lines, console.Wrap(width, strings.Fields(s.Note)...)...)
 		for _, bins := range [][]int64{f.Offered, f.Succeeded} {
 			lines = append(lines, indent(console.Bars(o.row(bins, f.Bin, most, span.Width), 1000, barLines), axis.Number(most)+"/s")...)
 		}

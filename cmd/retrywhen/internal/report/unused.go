@@ -17,16 +17,7 @@ type Unused struct{ Word, Why string }
 type Input interface {
 	// reasons returns why words have no effect on the strategy, by their names.
 	reasons(s Strategy) map[string]string
-	// needsRetries reports whether a strategy without retries has no result.
-	needsRetries() bool
 }
-
-func (Show) needsRetries() bool       { return false }
-func (Herd) needsRetries() bool       { return true }
-func (Outage) needsRetries() bool     { return true }
-func (Overload) needsRetries() bool   { return false }
-func (Contention) needsRetries() bool { return false }
-func (Choose) needsRetries() bool     { return false }
 
 // UnusedWords returns the words of a strategy that have no effect in the simulation.
 func UnusedWords(in Input, s Strategy) []Unused {
@@ -44,8 +35,10 @@ func UnusedWords(in Input, s Strategy) []Unused {
 // Check returns a note for each word of a strategy that has no effect in the simulation, and an error if a strategy has
 // no result.
 func Check(in Input, strategies []Strategy) (notes []string, err error) {
+	_, herd := in.(Herd)
+	_, outage := in.(Outage)
 	for _, s := range strategies {
-		if limit, ok := s.Policy.Limit(); ok && limit == 0 && in.needsRetries() {
+		if limit, ok := s.Policy.Limit(); ok && limit == 0 && (herd || outage) {
 			return nil, fmt.Errorf("%q allows no retry, want a limit of 1 or more", s)
 		}
 		for _, u := range UnusedWords(in, s) {

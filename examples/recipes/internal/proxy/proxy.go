@@ -5,12 +5,10 @@ package proxy
 import (
 	"net"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
-	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/retry"
 )
@@ -21,30 +19,41 @@ var Policy = retry.New(backoff.Exponential(5*time.Millisecond, 2).Cap(time.Secon
 
 // Proxy forwards connections to a server. It is safe for concurrent use.
 type Proxy struct {
-	t               *testing.T
 	server, address string
-	running         sync.WaitGroup
 
-	mu       sync.Mutex
-	listener net.Listener // nil while it refuses
-	links    map[*link]bool
-	closed   bool
+	mu      sync.Mutex
+	links   map[*link]bool
+	refuses time.Time // until then
 }
 
 // link is one connection through the proxy.
 type link struct {
 	client, server net.Conn
-	silent         atomic.Bool // nothing more is forwarded
+	silent         bool // nothing more is forwarded; Proxy.mu
 }
 
 // Start returns a proxy for the server at the address, for the duration of the test.
 func Start(t *testing.T, server string) *Proxy {
 	t.Helper()
-	p := &Proxy{t: t, server: server, address: check.Port(t), links: map[*link]bool{}}
-	p.listen()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Proxy{server: server, address: l.Addr().String(), links: map[*link]bool{}}
+	var running sync.WaitGroup
+	running.Go(func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			running.Go(func() { p.serve(client) })
+		}
+	})
 	t.Cleanup(func() {
-		p.close(true)
-		p.running.Wait()
+		_ = l.Close()
+		p.Refuse(time.Hour)
+		running.Wait()
 	})
 	return p
 }
@@ -53,28 +62,25 @@ func Start(t *testing.T, server string) *Proxy {
 func (p *Proxy) Address() string { return p.address }
 
 // Cut resets all present connections.
-func (p *Proxy) Cut() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.cut()
-}
+func (p *Proxy) Cut() { p.Refuse(0) }
 
 // Silence makes all present connections carry nothing more, but stay open.
 func (p *Proxy) Silence() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for l := range p.links {
-		l.silent.Store(true)
+		l.silent = true
 	}
 }
 
-// Refuse resets all present connections and refuses new ones for d.
+// Refuse resets all present connections, and until d is over each new one at once.
 func (p *Proxy) Refuse(d time.Duration) {
-	if p.close(false) {
-		p.running.Go(func() {
-			time.Sleep(d)
-			p.listen()
-		})
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refuses = time.Now().Add(d)
+	for l := range p.links {
+		reset(l.client)
+		reset(l.server)
 	}
 }
 
@@ -93,91 +99,47 @@ func (p *Proxy) Each() func() {
 	}
 }
 
-// close stops listening and resets all connections. It reports whether it listened.
-func (p *Proxy) close(forever bool) (listened bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.closed = p.closed || forever
-	if listened = p.listener != nil; listened {
-		_ = p.listener.Close()
-		p.listener = nil
-	}
-	p.cut()
-	return listened
-}
-
-func (p *Proxy) listen() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		return
-	}
-	l, err := net.Listen("tcp", p.address)
-	if err != nil {
-		p.t.Error(err)
-		return
-	}
-	p.listener = l
-	p.running.Go(func() {
-		for {
-			client, err := l.Accept()
-			if err != nil {
-				return
-			}
-			p.running.Go(func() { p.serve(client) })
-		}
-	})
-}
-
 // serve forwards a connection until one of its ends is closed.
 func (p *Proxy) serve(client net.Conn) {
+	defer reset(client)
 	server, err := net.Dial("tcp", p.server)
 	if err != nil {
-		reset(client)
 		return
 	}
+	defer reset(server)
 	l := &link{client: client, server: server}
 	p.mu.Lock()
-	if p.listener != nil {
-		p.links[l] = true
-	} else {
-		l.reset()
-	}
+	refused := time.Now().Before(p.refuses)
+	p.links[l] = true
 	p.mu.Unlock()
-	var both sync.WaitGroup
-	both.Go(func() { l.forward(server, client) })
-	both.Go(func() { l.forward(client, server) })
-	both.Wait()
+	if !refused {
+		var both sync.WaitGroup
+		both.Go(func() { p.forward(l, server, client) })
+		both.Go(func() { p.forward(l, client, server) })
+		both.Wait()
+	}
 	p.mu.Lock()
 	delete(p.links, l)
 	p.mu.Unlock()
 }
 
 // forward copies until one of the ends is closed. It drops what comes when the link is silent.
-func (l *link) forward(to, from net.Conn) {
+func (p *Proxy) forward(l *link, to, from net.Conn) {
 	defer to.Close()
 	defer from.Close()
 	buffer := make([]byte, 16<<10)
 	for {
 		n, err := from.Read(buffer)
-		if !l.silent.Load() && err == nil {
+		p.mu.Lock()
+		silent := l.silent
+		p.mu.Unlock()
+		if !silent && err == nil {
 			_, err = to.Write(buffer[:n])
 		}
 		if err != nil {
 			return
 		}
 	}
-}
-
-func (p *Proxy) cut() {
-	for l := range p.links {
-		l.reset()
-	}
-}
-
-func (l *link) reset() {
-	reset(l.client)
-	reset(l.server)
 }
 
 // reset closes a connection so that its peer sees a reset.

@@ -23,7 +23,7 @@ async function request(kind, query, signal) {
 
 // ---- the worker ------------------------------------------------------------------------------------------------------
 
-const patience = (kind) => (kind === "more" ? 90_000 : 20_000); // ms for one computation, which usually ends earlier by its own limit
+const patience = (kind) => (["scene", "run", "more"].includes(kind) ? 90_000 : 20_000); // ms for one computation, which usually ends earlier by its own limit
 const worthwhile = 150; // ms that an abandoned computation may continue: less than the start of a new worker
 
 let worker = null; // a promise
@@ -103,7 +103,7 @@ async function compute(kind, query, signal) {
     waiting.set(id, {kind, query, resolve, reject});
     w.postMessage({id, kind, query});
     late = setTimeout(() => {
-      reject(new Error(`The simulation takes longer than ${patience(kind) / 1000} s. Choose a smaller one.`));
+      reject(new Error("The simulation takes too long. Choose a smaller one."));
       drop(w, id);
     }, patience(kind));
     signal?.addEventListener("abort", () => {
