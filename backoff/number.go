@@ -42,18 +42,14 @@ func times(d time.Duration, k uint64) time.Duration {
 	return time.Duration(lo)
 }
 
-// power is x^k in whole numbers, at most the largest int64.
+// power is x^k in whole numbers, by squaring, at most the largest int64.
 func power(x, k uint64) uint64 {
 	p := uint64(1)
-	for range k {
-		hi, next := bits.Mul64(p, x)
-		switch {
-		case hi != 0 || next > math.MaxInt64:
-			return math.MaxInt64
-		case next == p: // x is 0 or 1
-			return p
+	for ; k > 0; k >>= 1 {
+		if k&1 != 0 {
+			p = uint64(times(time.Duration(p), x))
 		}
-		p = next
+		x = uint64(times(time.Duration(x), x))
 	}
 	return p
 }

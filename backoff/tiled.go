@@ -58,11 +58,7 @@ func (b *Backoff) tiledWrong() string {
 
 // tile is the delay of a tiled Backoff, for n >= 1.
 func (b *Backoff) tile(n int, u float64) time.Duration {
-	w := min(add(b.curve(n), b.plus), b.cap())
-	if n == 1 {
-		return scale(w, u)
-	}
-	before := min(add(b.curve(n-1), b.plus), b.cap())
+	before := b.Ceiling(n - 1)
 	// max: it is not proven that rounding never makes a nearly flat curve fall by a nanosecond.
-	return before + scale(max(0, w-before), u)
+	return before + scale(max(0, b.Ceiling(n)-before), u)
 }

@@ -99,6 +99,10 @@ func (b *Budget) Add(tokens float64) {
 	if math.IsNaN(tokens) || math.IsInf(tokens, 0) {
 		panicf("Budget.Add", "tokens is %v, want a finite number", tokens)
 	}
+	b.add(tokens)
+}
+
+func (b *Budget) add(tokens float64) {
 	b.mu.Lock()
 	b.tokens = min(b.capacity, max(0, b.tokens+tokens))
 	b.mu.Unlock()
@@ -150,11 +154,4 @@ func (b *Budget) take(at time.Time) bool {
 	b.granted++
 	b.tokens = max(0, b.tokens-b.cost)
 	return true
-}
-
-// succeeded adds the refund of n successes.
-func (b *Budget) succeeded(n int64) {
-	b.mu.Lock()
-	b.tokens = min(b.capacity, b.tokens+b.refund*float64(n))
-	b.mu.Unlock()
 }

@@ -26,13 +26,10 @@ func (o *Operation) Refused(f Outcome) error {
 // next returns nil when the attempt after the failure is due, else the error with which the operation ends.
 func (o *Operation) next(failure error) error {
 	delay, end := o.failed(&Outcome{Err: failure}, nil)
-	switch {
-	case end != nil:
-		return end
-	case delay > 0:
-		return o.Wait(delay)
+	if end == nil {
+		end = o.Wait(delay)
 	}
-	return o.Cancelled()
+	return end
 }
 
 // failed counts a failure and decides about it. cause is why it cannot be retried, nil if it can.

@@ -33,12 +33,8 @@ func (c *config) wait(ctx context.Context, t *timer.Timer, d time.Duration, fire
 	fired := make(chan struct{}, 1)
 	for _, s := range c.signals {
 		s.Notify(fired)
+		defer s.Stop(fired)
 	}
-	defer func() {
-		for _, s := range c.signals {
-			s.Stop(fired)
-		}
-	}()
 	if c.fires() != fires {
 		return
 	}

@@ -142,7 +142,7 @@ func (c *config) fires() (n uint64) {
 // refund refunds the budget for n successes.
 func (c *config) refund(n int64) {
 	if c.budget != nil && n > 0 {
-		c.budget.succeeded(n)
+		c.budget.add(c.budget.refund * float64(n))
 	}
 }
 

@@ -165,21 +165,16 @@ func (x *exchange) end(ctx context.Context, end error) (*http.Response, error) {
 // discard drains and closes the response, before a retry.
 func (x *exchange) discard() {
 	if x.Response != nil {
-		discard(x.Response.Body)
+		drain(x.Response.Body)
 	}
-	x.letGo()
+	x.drop()
 }
 
-// drop closes the response without draining it.
+// drop closes the response and ends the attempt's own context.
 func (x *exchange) drop() {
 	if x.Response != nil && x.Response.Body != nil {
 		x.Response.Body.Close()
 	}
-	x.letGo()
-}
-
-// letGo removes the response and ends the attempt's own context.
-func (x *exchange) letGo() {
 	if x.release != nil {
 		x.release()
 	}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/clock"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -105,15 +106,11 @@ const (
 	drainTime  = 50 * time.Millisecond
 )
 
-// discard drains and closes a body.
-func discard(body io.ReadCloser) {
-	if body == nil {
-		return
+// drain reads the rest of a body.
+func drain(body io.ReadCloser) {
+	if body != nil {
+		inTime(clock.System{}, drainTime, body, func() { _, _ = io.CopyN(io.Discard, body, drainLimit+1) })
 	}
-	timer := time.AfterFunc(drainTime, func() { body.Close() })
-	_, _ = io.CopyN(io.Discard, body, drainLimit+1)
-	timer.Stop()
-	body.Close()
 }
 
 // releasing returns the body with release called when it is closed or has ended. A writable body, as after a switch of

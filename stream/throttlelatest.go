@@ -52,13 +52,14 @@ func deliverLatest[T any](scope *handoff.Scope, out *ending.Consumer[T], s Strea
 		}
 		out.Deliver(v)
 	}
-	for !out.Stopped() && scope.Err() == nil {
-		event, ok, due := eventOr(wait.C(), scope, in)
-		if due {
-			wait.Stop()
-			deliver()
+	for !out.Stopped() {
+		event, ok, err := in.NextOr(scope.Context(), wait.C(), nil)
+		if err != nil {
+			return err
 		}
 		if !ok {
+			wait.Stop()
+			deliver()
 			continue
 		}
 		if ended, failed := event.Ended(); ended {
@@ -75,23 +76,4 @@ func deliverLatest[T any](scope *handoff.Scope, out *ending.Consumer[T], s Strea
 		}
 	}
 	return nil
-}
-
-// eventOr returns the next event, or reports that due is ready, even if there is an event too. It may return neither.
-func eventOr[T any](due <-chan time.Time, scope *handoff.Scope, in *handoff.Receiver[T]) (event handoff.Event[T], ok, isDue bool) {
-	select {
-	case <-due:
-		return event, false, true
-	default:
-	}
-	if event, ok = in.Take(); ok {
-		return event, true, false
-	}
-	select {
-	case <-due:
-		return event, false, true
-	case <-in.C():
-	case <-scope.Context().Done():
-	}
-	return event, false, false
 }

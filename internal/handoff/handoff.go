@@ -26,7 +26,7 @@
 //		return nil
 //	})
 //
-// For a timer, or a second receiver, there is Take, and, when it has returned false, a select of C and other channels.
+// With a timer there is [Receiver.NextOr].
 //
 // The source's yield returns when the operator has called [Subscription.Request]. So the source is never ahead of the
 // consumer, and may reuse a buffer after yield has returned. An operator that stores the value and lets the source

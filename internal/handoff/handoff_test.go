@@ -66,12 +66,8 @@ func merge(ctx context.Context, sources []source, yield func(int) bool) error {
 
 // receive waits for an event without the scope's context.
 func receive[T any](in *handoff.Receiver[T]) handoff.Event[T] {
-	for {
-		if event, ok := in.Take(); ok {
-			return event
-		}
-		<-in.C()
-	}
+	event, _, _ := in.NextOr(context.Background(), nil, nil)
+	return event
 }
 
 // inScope calls f with a scope.

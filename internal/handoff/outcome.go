@@ -16,7 +16,16 @@ type Outcome struct {
 // Of calls f and records how it ended. It recovers a panic of f; a runtime.Goexit continues.
 func (o *Outcome) Of(f func()) {
 	returned := false
-	defer o.conclude(&returned)
+	defer func() {
+		if returned {
+			return
+		}
+		if v := recover(); v != nil {
+			o.panic = newPanic(v)
+		} else {
+			o.exited = true
+		}
+	}()
 	f()
 	returned = true
 }
@@ -32,17 +41,6 @@ func (o *Outcome) Raise() {
 		panic(o.panic)
 	case o.exited:
 		runtime.Goexit()
-	}
-}
-
-// conclude is deferred around the function.
-func (o *Outcome) conclude(returned *bool) {
-	if !*returned {
-		if v := recover(); v != nil {
-			o.panic = newPanic(v)
-		} else {
-			o.exited = true
-		}
 	}
 }
 

@@ -2,9 +2,13 @@ package handoff
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
+
+	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
 // Receiver receives the values of any number of sources of one type, in the order in which they come.
@@ -79,9 +83,39 @@ func (in *Receiver[T]) Next() (Event[T], error) {
 	}
 }
 
-// C returns a channel for a select with a timer, the context or other receivers. It has a signal when an event has come
-// after Take has returned false, and sometimes without one.
-func (in *Receiver[T]) C() <-chan struct{} { return in.news }
+// ErrCut is the error of NextOr when cut is closed.
+var ErrCut = errors.New("cut")
+
+// NextOr is Next under ctx, the scope's context or one derived from it. It returns false when due is ready, and ErrCut
+// when cut is closed, even if there is an event too, because the time of the event is not known.
+func (in *Receiver[T]) NextOr(ctx context.Context, due <-chan time.Time, cut <-chan struct{}) (event Event[T], ok bool, err error) {
+	for {
+		if err := ending.ContextError(ctx); err != nil {
+			return event, false, err
+		}
+		select { // selects of one channel each cost a fraction of one select of all
+		case <-due:
+			return event, false, nil
+		default:
+		}
+		select {
+		case <-cut:
+			return event, false, ErrCut
+		default:
+		}
+		if event, ok := in.Take(); ok {
+			return event, true, nil
+		}
+		select {
+		case <-in.news:
+		case <-due:
+			return event, false, nil
+		case <-cut:
+			return event, false, ErrCut
+		case <-ctx.Done():
+		}
+	}
+}
 
 // Take returns the next event, if there is one. There are none of a subscription that was cancelled.
 func (in *Receiver[T]) Take() (event Event[T], ok bool) {

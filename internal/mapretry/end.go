@@ -1,6 +1,10 @@
 package mapretry
 
-import "github.com/retrywhen/retrywhen/retry"
+import (
+	"slices"
+
+	"github.com/retrywhen/retrywhen/retry"
+)
 
 // shutDown stops everything, waits for it, and reports the unfinished items. The item that ended the stream with its
 // error counts as finished, unless a crash hides the error.
@@ -25,10 +29,7 @@ func (r *run[T, U]) shutDown() {
 	if r.last != nil && r.crash != nil {
 		r.OnAbandon(r.last.item, r.last.calls)
 	}
-	for i := range r.rest {
-		r.OnAbandon(r.rest[i].item, r.rest[i].calls)
-	}
-	for _, v := range r.scheduler.results.rest() {
+	for _, v := range slices.Concat(r.rest, r.scheduler.results.rest()) {
 		r.OnAbandon(v.item, v.calls)
 	}
 	for _, it := range r.scheduler.notFinished() {

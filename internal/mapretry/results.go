@@ -58,13 +58,11 @@ func (s *results[T, U]) hold(r *result[T, U]) {
 }
 
 // rest returns the results that were not taken.
-func (s *results[T, U]) rest() (all []*result[T, U]) {
-	for i := range s.ready {
-		all = append(all, &s.ready[i])
-	}
+func (s *results[T, U]) rest() []result[T, U] {
+	all := s.ready
 	for _, r := range s.late.all() {
 		if r != nil {
-			all = append(all, r)
+			all = append(all, *r)
 		}
 	}
 	return all

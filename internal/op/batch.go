@@ -56,10 +56,7 @@ func batchBySize[T any, B ~[]T](s Stream[T], most int) Stream[B] {
 		b := batch[T, B]{most: most}
 		out := ending.NewConsumer(yield)
 		err := s(ctx, func(v T) bool { return b.add(v) || out.Deliver(b.take()) })
-		if out.Stopped() || len(b.values) == 0 {
-			return out.End(ctx, err)
-		}
-		if ctx.Err() == nil {
+		if !out.Stopped() && len(b.values) > 0 && ctx.Err() == nil {
 			out.Deliver(b.values)
 		}
 		return out.End(ctx, err)

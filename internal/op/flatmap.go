@@ -45,11 +45,11 @@ func FlatMap[T, U any, S ~func(context.Context, func(U) bool) error](p Package, 
 				open = false
 				m.end(err)
 			case event.From == m.source:
-				inner := f(value)
-				if inner == nil {
-					return p.nilStream("FlatMap")
+				inner, err := madeBy[U](p, "FlatMap", f(value))
+				if err != nil {
+					return err
 				}
-				m.start(Stream[U](inner))
+				m.start(inner)
 			case over:
 				if delete(m.workers, event.From); err != nil && m.failure == nil {
 					return err
@@ -216,10 +216,9 @@ func concatMap[T, U any, S ~func(context.Context, func(U) bool) error](p Package
 			if out.Stopped() || failure != nil {
 				return false
 			}
-			if inner := f(v); inner != nil {
+			inner, err := madeBy[U](p, operator, f(v))
+			if failure = err; err == nil {
 				failure = inner(ctx, deliver)
-			} else {
-				failure = p.nilStream(operator)
 			}
 			return !out.Stopped() && failure == nil
 		})

@@ -17,12 +17,7 @@ func GroupBy[T any, K comparable, U any, G ~func(context.Context, func(T) bool) 
 	p.NotNil("GroupBy", "f", f == nil)
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[U]) error {
 		g := grouping[T, K, U]{
-			f: func(group *group[T, K, U]) (Stream[U], error) {
-				if made := f(group.key, group.run); made != nil {
-					return Stream[U](made), nil
-				}
-				return nil, p.nilStream("GroupBy")
-			},
+			f:      func(of *group[T, K, U]) (Stream[U], error) { return madeBy[U](p, "GroupBy", f(of.key, of.run)) },
 			errRun: fmt.Errorf("%s: GroupBy: a group is run once, while f's stream runs: %w", string(p), ending.ErrNotRestartable),
 			in:     handoff.NewReceiver[U](scope),
 			groups: make(map[K]*group[T, K, U]),

@@ -64,9 +64,12 @@ func streamsOf[T any, S ~func(context.Context, func(T) bool) error](p Package, o
 	return streams
 }
 
-// nilStream returns the error of an operator whose function f has returned a nil stream.
-func (p Package) nilStream(operator string) error {
-	return fmt.Errorf("%s: %s: f returned a nil stream", string(p), operator)
+// madeBy returns the stream that an operator's function f has made, or the error of a nil one.
+func madeBy[U any, S ~func(context.Context, func(U) bool) error](p Package, operator string, made S) (Stream[U], error) {
+	if made == nil {
+		return nil, fmt.Errorf("%s: %s: f returned a nil stream", string(p), operator)
+	}
+	return Stream[U](made), nil
 }
 
 // empty is the stream of an operator without sources.

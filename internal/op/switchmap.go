@@ -81,9 +81,9 @@ func oneAtATime[T, U any, S ~func(context.Context, func(U) bool) error](p Packag
 			if over, err := event.Ended(); over {
 				return err
 			}
-			made := f(event.Value)
-			if made == nil {
-				return p.nilStream(operator)
+			made, err := madeBy[U](p, operator, f(event.Value))
+			if err != nil {
+				return err
 			}
 			inner.grace.End()
 			inner.next(ctx)

@@ -2,7 +2,6 @@ package op
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -22,12 +21,7 @@ func Window[T, U any, W ~func(context.Context, func(T) bool) error, S ~func(cont
 	p.atLeast1("Window", "most", most)
 	p.notNegative("Window", "span", span)
 	errRun := fmt.Errorf("%s: Window: a window is run once, while f's stream runs: %w", string(p), ending.ErrNotRestartable)
-	build := func(w Stream[T]) (Stream[U], error) {
-		if made := f(W(w)); made != nil {
-			return Stream[U](made), nil
-		}
-		return nil, p.nilStream("Window")
-	}
+	build := func(w Stream[T]) (Stream[U], error) { return madeBy[U](p, "Window", f(W(w))) }
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[U]) error {
 		ctx := scope.Context()
 		w := sections[T]{
@@ -63,9 +57,6 @@ type window[T any] struct {
 	cut      chan struct{}  // closed when f's stream is over
 }
 
-// errCut ends the run of a window that outlives f's stream.
-var errCut = errors.New("cut")
-
 // runWindow runs the stream that f makes of the open window. When it returns, the window's run has returned.
 func runWindow[T, U any](ctx context.Context, w *window[T], f func(Stream[T]) (Stream[U], error), yield func(U) bool) error {
 	w.cut = make(chan struct{})
@@ -89,7 +80,7 @@ func (w *window[T]) run(ctx context.Context, yield func(T) bool) error {
 	}
 	defer w.running.Done()
 	err := w.sections.each(ctx, w.cut, yield)
-	if err == errCut {
+	if err == handoff.ErrCut { // the window outlives f's stream
 		return w.errRun
 	}
 	return err
@@ -158,13 +149,10 @@ func (s *sections[T]) next(ctx context.Context, cut <-chan struct{}) (event hand
 	if s.closed || s.over {
 		return event, false, nil
 	}
-	event, due, err := s.receive(ctx, cut)
-	if err != nil {
+	event, ok, err = s.in.NextOr(ctx, s.limit.C(), cut)
+	if !ok {
+		s.closed = err == nil // the time is over
 		return event, false, err
-	}
-	if due {
-		s.closed = true
-		return event, false, nil
 	}
 	s.over = true // set first: Ended may panic with a panic of the source, which f's stream may recover
 	if s.over, s.failure = event.Ended(); s.over {
@@ -175,33 +163,4 @@ func (s *sections[T]) next(ctx context.Context, cut <-chan struct{}) (event hand
 		s.closed = true
 	}
 	return event, true, nil
-}
-
-// receive returns the next event of the source, true when the time is over, or an error when ctx ends or cut is closed.
-// If both an event and the end of the time have come, the end counts, because the time of the event is not known.
-func (s *sections[T]) receive(ctx context.Context, cut <-chan struct{}) (event handoff.Event[T], due bool, err error) {
-	for {
-		select { // two selects of one channel each cost a fraction of one select of both
-		case <-s.limit.C():
-			return event, true, nil
-		default:
-		}
-		select {
-		case <-cut:
-			return event, false, errCut
-		default:
-		}
-		if event, ok := s.in.Take(); ok {
-			return event, false, nil
-		}
-		select {
-		case <-s.in.C():
-		case <-s.limit.C():
-			return event, true, nil
-		case <-cut:
-			return event, false, errCut
-		case <-ctx.Done():
-			return event, false, ending.ContextError(ctx)
-		}
-	}
 }

@@ -2,6 +2,7 @@ package rx
 
 import (
 	"context"
+	"math"
 	"runtime"
 	"sync/atomic"
 
@@ -100,18 +101,18 @@ func (s *subscription) abandon() {
 	}
 	switch drain {
 	case drainMost:
-		go receiveMost(s.items)
+		go receive(s.items, mostDrained)
 	case drainAll:
-		go receiveAll(s.items)
+		go receive(s.items, math.MaxInt)
 	default:
 		go receiveBriefly(s.items)
 	}
 }
 
-// receiveMost receives until the channel is closed, or until it has received mostDrained items: then the producer
-// seems to have no end.
-func receiveMost(items <-chan rxgo.Item) {
-	for range mostDrained {
+// receive receives until the channel is closed, or until it has received most items: then the producer seems to have no
+// end.
+func receive(items <-chan rxgo.Item, most int) {
+	for range most {
 		if _, ok := <-items; !ok {
 			return
 		}
@@ -126,12 +127,6 @@ func receiveBriefly(items <-chan rxgo.Item) {
 		default:
 			runtime.Gosched()
 		}
-	}
-}
-
-// receiveAll receives until the channel is closed, which is when the source has ended.
-func receiveAll(items <-chan rxgo.Item) {
-	for range items {
 	}
 }
 
