@@ -258,6 +258,17 @@ func TestWindow_StoppedAndCancelled(t *testing.T) {
 }
 
 // A concurrent operator inside runs the window on another goroutine; the race detector watches.
+func TestWindow_EndsWithTheContextOfItsRun(t *testing.T) {
+	bubble(t, "a Timeout over a silent source", func(t *testing.T) {
+		began := time.Now()
+		s := stream.Of("a").Concat(stream.Never[string]())
+		got, err := operators.Window(s, 9, 0, func(w strs) strs { return w.Timeout(time.Second) }).Collect(t.Context())
+		if took := time.Since(began); took != time.Second || !slices.Equal(got, []string{"a"}) || !errors.Is(err, stream.ErrTimeout) {
+			t.Errorf("%v, %v after %v, want [a] and ErrTimeout after 1s", got, err, took)
+		}
+	})
+}
+
 func TestWindow_RunOnAnotherGoroutine(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		f := func(window strs) strs { return sum(window.Timeout(time.Hour).Merge(stream.Empty[string]())) }
