@@ -17,7 +17,8 @@ import (
 
 // Check runs the program twice undisturbed, and then once for each scenario, Parallel at once. A run with a fault, or
 // whose break did not take place, is played again: only what both show is a finding. It returns an error if nothing can
-// be judged, if fewer than half of the breaks took place, and when ctx ends; then the report has what is known.
+// be judged, if fewer than half of the breaks took place, if the machine stood still for the check more than half of the
+// time, and when ctx ends; then the report has what is known.
 //
 // It panics if Client is nil, a number is negative, or a Way is unknown.
 func (t Target) Check(ctx context.Context) (Report, error) {
@@ -27,8 +28,10 @@ func (t Target) Check(ctx context.Context) (Report, error) {
 		return report, err
 	}
 	ctx, c.cancel = context.WithCancelCause(ctx)
+	var ticks sync.WaitGroup
+	defer ticks.Wait()
 	defer c.cancel(nil)
-	go c.clock.run(ctx)
+	ticks.Go(func() { c.clock.run(ctx) })
 	ref, err := c.measure(ctx, true)
 	if err != nil {
 		return report, err
@@ -55,7 +58,7 @@ func (t Target) Check(ctx context.Context) (Report, error) {
 		return report, fmt.Errorf("prove: a connection broke as planned in %d of %s only, want at least half: if the server or the machine is busy, or the server "+
 			"limits connections, lower Parallel or raise Within; does the program get as much through the proxy in each run?", report.Scenarios, judge.Count(len(trials), "scenario"))
 	}
-	return report, nil
+	return report, c.clock.busy()
 }
 
 // Missing returns what is known and was not found, in the ways that were played.
@@ -74,7 +77,7 @@ func (k Known) is(f Finding) bool { return f.Kind == k.Kind && strings.Contains(
 // check is a Target with its defaults, and what is known of it.
 type check struct {
 	Target
-	clock  clock
+	clock  *clock
 	ref    *undisturbed // nil until it is known
 	prefix string
 	runs   atomic.Int64
@@ -119,7 +122,7 @@ func (t Target) prepare() (*check, error) {
 	if len(t.Ways) == 0 {
 		t.Ways = ways
 	}
-	c := &check{Target: t, reported: map[string]bool{}, certain: map[string]bool{}, clock: clock{at: time.Now(), last: time.Now()}}
+	c := &check{Target: t, reported: map[string]bool{}, certain: map[string]bool{}, clock: newClock()}
 	c.prefix = "r" + strconv.FormatInt(1<<24+rand.N[int64](1<<24), 36) // 5 characters
 	return c, nil
 }

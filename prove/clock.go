@@ -2,6 +2,7 @@ package prove
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -9,8 +10,14 @@ import (
 // clock is the time of a check. It stands still while the machine does nothing for the check: the program, which waits as
 // well, is not to blame for that.
 type clock struct {
+	began    time.Time
 	mu       sync.Mutex
 	at, last time.Time
+}
+
+func newClock() *clock {
+	now := time.Now()
+	return &clock{began: now, at: now, last: now}
 }
 
 // stall is the longest time between two ticks of a clock that counts.
@@ -23,6 +30,16 @@ func (k *clock) now() time.Time {
 	k.at = k.at.Add(min(now.Sub(k.last), stall))
 	k.last = now
 	return k.at
+}
+
+// busy returns an error if the clock has stood still for more than half of the time.
+func (k *clock) busy() error {
+	ran, took := k.now().Sub(k.began), time.Since(k.began)
+	if 2*ran >= took {
+		return nil
+	}
+	return fmt.Errorf("prove: the machine was too busy: it did nothing for the check in %v of %v, want at most half: use a quieter one, or lower Parallel",
+		(took - ran).Round(time.Millisecond), took.Round(time.Millisecond))
 }
 
 // run lets the clock tick until ctx ends.

@@ -4,7 +4,7 @@
 // byte of a connection, at which a chunk from the server began in the undisturbed run. The program may be in any
 // language; command retrywhen prove runs one, and reconnecttest.CheckTCP is for tests in Go. What the program delivers
 // is compared with what it delivers undisturbed. A [Kind] of fault is a [Finding] only if the scenario shows it twice. If
-// fewer than half of the breaks took place, Check returns an error.
+// fewer than half of the breaks took place, or the machine was too busy, Check returns an error.
 //
 // A client in Go that dials with a function of its own is checked more closely by reconnecttest.Check, and a stream by
 // reconnecttest.CheckResume, both in virtual time. These kinds can be found:

@@ -58,7 +58,7 @@ func (c *check) listen(ctx context.Context, plan []breaking) (*proxy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prove: the proxy: %w", err)
 	}
-	p := &proxy{server: c.Server, clock: &c.clock, l: l, news: make(chan struct{}, 1), plan: append([]breaking(nil), plan...), timeline: judge.NewTimeline(time.Millisecond)}
+	p := &proxy{server: c.Server, clock: c.clock, l: l, news: make(chan struct{}, 1), plan: append([]breaking(nil), plan...), timeline: judge.NewTimeline(time.Millisecond)}
 	p.ctx, p.cancel = context.WithCancel(ctx)
 	p.tasks.Go(p.accept)
 	return p, nil
