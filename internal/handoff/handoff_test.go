@@ -15,8 +15,6 @@ import (
 	"github.com/retrywhen/retrywhen/internal/handoff"
 )
 
-const ms = time.Millisecond
-
 var (
 	errBoom  = errors.New("boom")
 	errCause = errors.New("cause")
