@@ -25,12 +25,7 @@ func FlatMap[T, U any, S ~func(context.Context, func(U) bool) error](p Package, 
 			workers: make(map[*handoff.Subscription[U]]*grace.Context),
 			streams: make(chan Stream[U], mostIdle),
 		}
-		defer func() {
-			m.close()
-			for _, ctx := range m.workers {
-				ctx.End()
-			}
-		}()
+		defer m.leave()
 		var value T
 		var none U
 		m.source = startInto(m.in, s, &value, none)
@@ -198,6 +193,14 @@ func (m *flatMap[U]) close() {
 	if !m.closed {
 		m.closed = true
 		close(m.streams)
+	}
+}
+
+// leave lets no more inner streams begin, and ends the contexts of those that run.
+func (m *flatMap[U]) leave() {
+	m.close()
+	for _, ctx := range m.workers {
+		ctx.End()
 	}
 }
 
