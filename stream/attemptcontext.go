@@ -152,9 +152,6 @@ func newLookout(ctx context.Context) lookout {
 // never reports whether the context cannot end.
 func (l lookout) never() bool { return l.over == &always && l.parent == nil }
 
-// plain reports whether the context is not an attempt's. Then its own Err is the cheapest check.
-func (l lookout) plain() bool { return l.over == &always }
-
 // ended reports whether the context has ended. FromSlice and Range have it written out: in a literal that the compiler
 // has copied but not made part of a loop, it inlines no calls.
 func (l lookout) ended() bool {

@@ -33,9 +33,9 @@ func FromSlice[T any](v []T) Stream[T] {
 				}
 			}
 			return nil
-		case look.plain():
+		case look.parent == nil:
 			for _, item := range v {
-				if ctx.Err() != nil {
+				if atomic.LoadUint32(look.over) != 0 {
 					break
 				}
 				if !yield(item) {
@@ -249,9 +249,9 @@ func Range(first, count int) Stream[int] {
 				}
 			}
 			return nil
-		case look.plain():
+		case look.parent == nil:
 			for i := range count {
-				if ctx.Err() != nil {
+				if atomic.LoadUint32(look.over) != 0 {
 					break
 				}
 				if !yield(first + i) {
