@@ -26,8 +26,5 @@ func (q *queue[T]) pop() (v T) {
 	return v
 }
 
-// at returns the i-th value, counted from the first.
-func (q *queue[T]) at(i int) *T { return &q.values[q.first+i] }
-
 // all returns the values.
 func (q *queue[T]) all() []T { return q.values[q.first:] }

@@ -1,5 +1,10 @@
 package mapretry
 
+import (
+	"maps"
+	"slices"
+)
+
 // result is the result of an item for the consumer.
 type result[T, U any] struct {
 	seq   int64
@@ -22,48 +27,34 @@ const (
 // results are the results that the consumer receives next, and under Ordered also those that wait for the result of an
 // earlier item.
 type results[T, U any] struct {
-	ready   []result[T, U]
-	ordered bool
-	next    int64                // the next seq to deliver
-	late    queue[*result[T, U]] // the results of the items from next on; nil if there is none yet
-	held    int                  // number of results in late
+	ready []result[T, U]
+	next  int64                  // under Ordered the next seq to deliver
+	late  map[int64]result[T, U] // those that wait, by seq; nil without Ordered
 }
 
 func (s *results[T, U]) put(r *result[T, U]) {
-	if !s.ordered {
-		s.ready = append(s.ready, *r)
+	if s.late != nil && r.seq != s.next {
+		s.late[r.seq] = *r
 		return
 	}
-	if r.seq == s.next && s.late.len() == 0 {
-		s.ready = append(s.ready, *r)
+	s.ready = append(s.ready, *r)
+	s.next++
+	for len(s.late) > 0 {
+		r, is := s.late[s.next]
+		if !is {
+			return
+		}
+		delete(s.late, s.next)
+		s.ready = append(s.ready, r)
 		s.next++
-		return
 	}
-	s.hold(r)
-	for s.late.len() > 0 && *s.late.at(0) != nil {
-		s.ready = append(s.ready, *s.late.pop())
-		s.held--
-		s.next++
-	}
-}
-
-func (s *results[T, U]) hold(r *result[T, U]) {
-	i := int(r.seq - s.next)
-	for s.late.len() <= i {
-		s.late.push(nil)
-	}
-	held := *r
-	*s.late.at(i) = &held
-	s.held++
 }
 
 // rest returns the results that were not taken.
 func (s *results[T, U]) rest() []result[T, U] {
 	all := s.ready
-	for _, r := range s.late.all() {
-		if r != nil {
-			all = append(all, *r)
-		}
+	for _, seq := range slices.Sorted(maps.Keys(s.late)) {
+		all = append(all, s.late[seq])
 	}
 	return all
 }

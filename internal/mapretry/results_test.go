@@ -16,14 +16,14 @@ func TestResults_ComeInOrder(t *testing.T) {
 				yield(i)
 			}
 		})).Draw(t, "order")
-		s := results[int, int]{ordered: true}
+		s := results[int, int]{late: make(map[int64]intResult)}
 		there := make([]bool, len(order)+1)
 		for n, i := range order {
 			s.put(&intResult{seq: int64(i), value: i})
 			there[i] = true
 			inTurn := slices.Index(there, false)
-			if len(s.ready) != inTurn || s.held != n+1-inTurn {
-				t.Fatalf("after %v: %d ready, %d held, want %d ready", order[:n+1], len(s.ready), s.held, inTurn)
+			if len(s.ready) != inTurn || len(s.late) != n+1-inTurn {
+				t.Fatalf("after %v: %d ready, %d held, want %d ready", order[:n+1], len(s.ready), len(s.late), inTurn)
 			}
 			var all []int
 			for _, r := range s.rest() {
@@ -42,21 +42,8 @@ func TestResults_ComeInOrder(t *testing.T) {
 	})
 }
 
-// A long run holds only the results that come out of order.
-func TestResults_HoldNoMoreThanIsLate(t *testing.T) {
-	s := results[int, int]{ordered: true}
-	for i := int64(0); i < 10_000; i += 2 {
-		s.put(&intResult{seq: i + 1})
-		s.put(&intResult{seq: i})
-		s.ready = s.ready[:0]
-	}
-	if n := cap(s.late.values); n > 4 {
-		t.Errorf("room for %d late results, want 2", n)
-	}
-}
-
 func TestResults_InTurnTakeNoMemory(t *testing.T) {
-	s := results[int, int]{ordered: true}
+	s := results[int, int]{late: make(map[int64]intResult)}
 	r := new(intResult)
 	if n := testing.AllocsPerRun(100, func() {
 		s.put(r)

@@ -71,14 +71,17 @@ type worker[T any] struct {
 }
 
 func newScheduler[T, U any](workers, maxPending int, ordered bool) scheduler[T, U] {
-	return scheduler[T, U]{
+	s := scheduler[T, U]{
 		maxWorkers: workers,
 		maxPending: maxPending,
 		buffer:     max(workers, 4),
-		results:    results[T, U]{ordered: ordered},
 		last:       math.MaxInt64,
 		armed:      never,
 	}
+	if ordered {
+		s.results.late = make(map[int64]result[T, U])
+	}
+	return s
 }
 
 // The source.
@@ -102,7 +105,7 @@ func (s *scheduler[T, U]) endSource() {
 }
 
 func (s *scheduler[T, U]) hasRoom() bool {
-	pending := s.fresh.len() + s.calls + len(s.waiting) + s.results.held
+	pending := s.fresh.len() + s.calls + len(s.waiting) + len(s.results.late)
 	return s.fresh.len() < s.buffer && pending < s.maxPending
 }
 
@@ -263,7 +266,7 @@ func (s *scheduler[T, U]) stopWatching(woken bool) {
 // finish records the result of the worker's item.
 func (s *scheduler[T, U]) finish(w *worker[T], r *result[T, U]) {
 	if r.kind == failure {
-		if s.results.ordered {
+		if s.results.late != nil {
 			s.last = min(s.last, r.seq)
 		} else {
 			s.last = -1

@@ -199,7 +199,7 @@ func (m *simulation) take() {
 	m.batch = len(ready)
 	for _, r := range ready {
 		m.ends[r.item]++
-		if m.s.results.ordered && r.seq != m.last+1 {
+		if m.s.results.late != nil && r.seq != m.last+1 {
 			m.Errorf("%d comes after %d", r.seq, m.last)
 		}
 		m.last = r.seq
@@ -325,8 +325,8 @@ func (m *simulation) checkLimits() {
 	}
 	s := &m.s
 	if calling != s.calls || len(m.workers) > s.maxWorkers || s.fresh.len() > s.buffer ||
-		!s.results.ordered && s.calls+len(s.results.ready)+s.taken > s.buffer ||
-		s.fresh.len()+s.calls+len(s.waiting)+s.results.held > s.maxPending {
+		s.results.late == nil && s.calls+len(s.results.ready)+s.taken > s.buffer ||
+		s.fresh.len()+s.calls+len(s.waiting)+len(s.results.late) > s.maxPending {
 		m.Errorf("a limit does not hold, with %d calls", calling)
 	}
 }
