@@ -130,7 +130,7 @@ func (b Backoff) IsTiled() bool { return b.tiled }
 
 // IsRandom reports whether the delays depend on the draw u.
 func (b Backoff) IsRandom() bool {
-	return b.source == drawn && (b.j != nil || b.tiled || b.kind >= firstRandom)
+	return b.source == drawn && (b.j != nil || b.tiled || b.kind.ranged() || b.kind == function)
 }
 
 // Plus returns a Backoff that adds d to the curve, before the cap and the jitter.
@@ -154,10 +154,8 @@ func (b *Backoff) at(n int, u float64) time.Duration {
 		return b.between(n, u)
 	case decorrelated:
 		return b.chain(n, u)
-	case function:
-		return b.finish(add(max(0, (*b.fn)(n, u)), b.plus), u)
 	}
-	return b.finish(add(b.curve(n), b.plus), u)
+	return b.finish(add(b.curve(n, u), b.plus), u)
 }
 
 // highest is the curve plus Plus, at the top of the curve's range.
@@ -168,10 +166,8 @@ func (b *Backoff) highest(n int) time.Duration {
 		return add(hi, b.plus)
 	case decorrelated:
 		return b.chainTop(n)
-	case function:
-		return add(max(0, (*b.fn)(n, below1)), b.plus)
 	}
-	return add(b.curve(n), b.plus)
+	return add(b.curve(n, below1), b.plus)
 }
 
 // notNegative panics if the argument d with the given name is negative.

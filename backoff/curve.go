@@ -13,7 +13,7 @@ import (
 // kind is the kind of a Backoff's curve.
 type kind uint8
 
-// The curves. Those from firstRandom on use u themselves.
+// The curves.
 const (
 	constant kind = iota
 	linear
@@ -26,8 +26,6 @@ const (
 	buckets
 	decorrelated
 	function
-
-	firstRandom = sidekiq
 )
 
 // Curve describes a curve of the text form.
@@ -70,17 +68,10 @@ var curveNames = func() (names []string) {
 	return names
 }()
 
-// unknown is the kind that no curve has.
-const unknown kind = 255
-
-// curveNamed is the curve of that name.
-func curveNamed(name string) kind {
-	for k, c := range curves {
-		if c.Name == name {
-			return kind(k)
-		}
-	}
-	return unknown
+// curveNamed returns the curve of that name, if there is one.
+func curveNamed(name string) (k kind, is bool) {
+	i := slices.IndexFunc(curves[:], func(c Curve) bool { return c.Name == name })
+	return kind(i), i >= 0
 }
 
 // ranged reports whether the curve is random by itself.
@@ -134,8 +125,8 @@ func Func(f func(n int, u float64) time.Duration) Backoff {
 	return Backoff{kind: function, fn: &fn}
 }
 
-// curve is the value of a curve that is not random, for n >= 1.
-func (b *Backoff) curve(n int) time.Duration {
+// curve is the value of a curve that is not random by itself, for n >= 1. Only a Func uses u.
+func (b *Backoff) curve(n int, u float64) time.Duration {
 	k := uint64(n)
 	switch b.kind {
 	case constant:
@@ -158,6 +149,8 @@ func (b *Backoff) curve(n int) time.Duration {
 		return times(b.d, fib[min(n, len(fib)-1)])
 	case tabled:
 		return b.table.at(n)
+	case function:
+		return max(0, (*b.fn)(n, u))
 	}
 	panic("backoff: no such curve")
 }
@@ -175,7 +168,7 @@ func (b *Backoff) exponential(k uint64) time.Duration {
 	if f, ok := whole(b.x); ok {
 		return times(b.d, power(f, k))
 	}
-	return multiply(b.d, powerFloat(b.x, k))
+	return multiply(b.d, math.Pow(b.x, float64(k))) // exact where the power has 53 bits
 }
 
 // fib holds every Fibonacci number that fits an int64, and one more entry that saturates.

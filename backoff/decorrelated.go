@@ -28,7 +28,7 @@ func Decorrelated(base time.Duration) Backoff { return decorrelated.of(base) }
 // after implements After.
 func (b *Backoff) after(n int, prev time.Duration, u float64) time.Duration {
 	if b.source != drawn {
-		u = newDraws(b.ownDraw(0)).at(n)
+		u = drawAt(b.ownDraw(0), n)
 	}
 	return b.step(prev, u)
 }
@@ -49,9 +49,9 @@ const memory = 4096
 
 // chain is the n-th delay of the chain of u.
 func (b *Backoff) chain(n int, u float64) time.Duration {
-	v, d := newDraws(u), b.d
+	d := b.d
 	for left := min(n, memory) - 1; left >= 0; left-- {
-		d = b.step(d, v.at(n-left))
+		d = b.step(d, drawAt(u, n-left))
 	}
 	return d
 }
@@ -69,18 +69,11 @@ func (b *Backoff) chainTop(n int) time.Duration {
 	return d
 }
 
-// draws is a sequence of independent draws that begins with a given one.
-type draws struct {
-	first float64
-	seed  uint64
-}
-
-func newDraws(u float64) draws { return draws{u, mix(math.Float64bits(u) + golden.Step)} }
-
-// at is the i-th draw, i from 1.
-func (v draws) at(i int) float64 {
+// drawAt is the i-th, i from 1, of the independent draws of which u is the first.
+func drawAt(u float64, i int) float64 {
 	if i == 1 {
-		return v.first
+		return u
 	}
-	return golden.Unit(mix(v.seed + uint64(i)*golden.Step))
+	seed := mix(math.Float64bits(u) + golden.Step)
+	return golden.Unit(mix(seed + uint64(i)*golden.Step))
 }

@@ -54,21 +54,6 @@ func power(x, k uint64) uint64 {
 	return p
 }
 
-// powerFloat is x^k for x >= 0, by squaring: exact where the result has 53 bits.
-func powerFloat(x float64, k uint64) float64 {
-	p := 1.0
-	for {
-		if k&1 != 0 {
-			p *= x
-		}
-		k >>= 1
-		if k == 0 {
-			return p
-		}
-		x *= x
-	}
-}
-
 // whole returns x as a whole number, if it is one.
 func whole(x float64) (uint64, bool) {
 	if x >= 1<<53 {

@@ -53,8 +53,8 @@ func curveOf(all []words.Word) (int, *ParseError) {
 	at, guess := -1, -1
 	oneOf := "want one of " + words.List(curveNames, "or")
 	for i, w := range all {
-		switch k := curveNamed(w.Key); {
-		case k == unknown:
+		switch k, is := curveNamed(w.Key); {
+		case !is:
 			if guess < 0 && !w.Assigned && !slices.Contains(words.Names(modifiers), w.Key) {
 				guess = i // a bare word was probably meant as a curve
 			}
@@ -85,7 +85,7 @@ func parse(all []words.Word) (b Backoff, _ *ParseError) {
 		return b, err
 	}
 	curve, others := all[at], slices.Delete(slices.Clone(all), at, at+1)
-	b.kind = curveNamed(curve.Key)
+	b.kind, _ = curveNamed(curve.Key)
 	notations := b.kind.notations()
 	var allowed []string // set if a word is unknown
 	w, why := words.Read(&b, others, notations, func(w words.Word) error {

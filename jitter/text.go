@@ -24,20 +24,10 @@ var forms = map[string]struct {
 }
 
 // String returns the text form: none, full, equal or uniform:lo:hi.
-func (j uniform) String() string {
-	if name, ok := named(j); ok {
-		return name
-	}
-	return fmt.Sprintf("uniform:%v:%v", j.lo, j.hi)
-}
+func (j uniform) String() string { return text(j, "uniform:%v:%v", j.lo, j.hi) }
 
 // String returns the text form: default or deviation:p.
-func (j deviation) String() string {
-	if name, ok := named(j); ok {
-		return name
-	}
-	return fmt.Sprintf("deviation:%v", j.p)
-}
+func (j deviation) String() string { return text(j, "deviation:%v", j.p) }
 
 // String returns "func": a function has no text form, and Parse refuses it.
 func (f Func) String() string { return "func" }
@@ -70,10 +60,10 @@ func Parse(s string) (Jitter, error) {
 		return wrong("want %s:%s, as in %[1]s:%[3]s", name, strings.Join(f.numbers, ":"), f.example)
 	}
 	x := make([]float64, len(numbers))
-	for i, text := range numbers {
+	for i, number := range numbers {
 		var err error
-		if x[i], err = strconv.ParseFloat(text, 64); err != nil {
-			return wrong("%s is %q, want a number", f.numbers[i], text)
+		if x[i], err = strconv.ParseFloat(number, 64); err != nil {
+			return wrong("%s is %q, want a number", f.numbers[i], number)
 		}
 	}
 	if why := f.wrong(x); why != "" {
@@ -82,11 +72,12 @@ func Parse(s string) (Jitter, error) {
 	return f.make(x), nil
 }
 
-func named(j Jitter) (string, bool) {
+// text returns j's name if it has one, else its numbers in the format.
+func text(j Jitter, format string, numbers ...any) string {
 	for _, n := range names {
 		if n.j == j {
-			return n.name, true
+			return n.name
 		}
 	}
-	return "", false
+	return fmt.Sprintf(format, numbers...)
 }

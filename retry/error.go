@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/permanent"
@@ -148,13 +149,7 @@ func (e *Error) LogValue() slog.Value {
 
 // Unwrap returns Cause and Last, without a nil one.
 func (e *Error) Unwrap() []error {
-	errs := make([]error, 0, 2)
-	for _, err := range []error{e.Cause, e.Last} {
-		if err != nil {
-			errs = append(errs, err)
-		}
-	}
-	return errs
+	return slices.DeleteFunc([]error{e.Cause, e.Last}, func(err error) bool { return err == nil })
 }
 
 // Timeout reports whether the cause or the last error is a timeout by its own method Timeout() bool. So a net.Error

@@ -1,8 +1,6 @@
 package retry
 
-import (
-	"time"
-)
+import "time"
 
 // Event describes a scheduled retry.
 type Event struct {

@@ -43,10 +43,9 @@ type Operation struct {
 	at     time.Time       // of the last failure; zero until it is needed, which without waits is rare
 	state  State
 	last   error    // the last failure of the outage, but not the end of ctx
-	outage []func() // what OnOutage's hooks have returned for the present outage
+	outage []func() // what OnOutage's hooks have returned for the present outage, nil too
 
 	allowed bool // a retry was: the context is none of WithoutRetries
-	down    bool // OnOutage's hooks were called for the present outage
 	running bool // an attempt was begun, and has not ended
 	reset   bool // Reset was called in it
 	logged  bool // a retry of this outage was logged, and its end was not

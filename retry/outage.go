@@ -53,22 +53,21 @@ func (o *Operation) reportAttempt(n int, end *Outcome) {
 
 // beginOutage calls the hooks for the beginning of an outage, unless it has begun.
 func (o *Operation) beginOutage(failure error) {
-	if o.down {
+	if o.outage != nil {
 		return
 	}
-	o.down = true
 	for _, hook := range o.config.onOutage {
-		if over := hook(o.ctx, failure); over != nil {
-			o.outage = append(o.outage, over)
-		}
+		o.outage = append(o.outage, hook(o.ctx, failure))
 	}
 }
 
 // endOutage calls what the hooks for the beginning of the outage have returned.
 func (o *Operation) endOutage() {
 	all := o.outage
-	o.outage, o.down = nil, false
+	o.outage = nil
 	for _, over := range all {
-		over()
+		if over != nil {
+			over()
+		}
 	}
 }
