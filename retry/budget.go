@@ -27,7 +27,7 @@ type Budget struct {
 	tokens           float64
 	refill           float64
 	filled           time.Time // when the refill was last computed
-	timed            bool      // filled is set
+	flows            bool      // filled is set
 	granted, refused int64
 }
 
@@ -82,7 +82,7 @@ func (b *Budget) text() string {
 func (b *Budget) Refill(perSecond float64) *Budget {
 	notLess("Budget.Refill", "perSecond", perSecond)
 	b.mu.Lock()
-	b.refill, b.timed = perSecond, false
+	b.refill, b.flows = perSecond, false
 	b.mu.Unlock()
 	return b
 }
@@ -139,8 +139,8 @@ func (b *Budget) take(at time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.refill > 0 {
-		if passed := at.Sub(b.filled); !b.timed {
-			b.timed, b.filled = true, at
+		if passed := at.Sub(b.filled); !b.flows {
+			b.flows, b.filled = true, at
 		} else if passed > 0 { // clocks that disagree refill nothing
 			b.tokens = min(b.capacity, b.tokens+b.refill*passed.Seconds())
 			b.filled = at

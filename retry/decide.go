@@ -195,7 +195,7 @@ func (o *Operation) room(d time.Duration) (time.Duration, error) {
 
 // giveUp returns the error that ends the operation, and calls the hooks.
 func (o *Operation) giveUp(cause error) *Error {
-	err := o.failure(cause, o.state.retries)
+	err := o.errorOf(cause, o.state.retries)
 	c := o.config
 	o.logged = false
 	c.log(o.ctx, slog.LevelError, "giving up", slog.Any("error", err))
@@ -205,8 +205,8 @@ func (o *Operation) giveUp(cause error) *Error {
 	return err
 }
 
-// failure returns the error of an operation that ends here after the given number of retries in a row.
-func (o *Operation) failure(cause error, retries int) *Error {
+// errorOf returns the error of an operation that ends here after the given number of retries in a row.
+func (o *Operation) errorOf(cause error, retries int) *Error {
 	s := &o.state
 	err := &Error{Name: o.config.name, Cause: cause, Last: o.last, Attempts: s.attempts, Retries: retries}
 	if s.attempts > 0 {
@@ -226,5 +226,5 @@ func (o *Operation) cancelled(f *Outcome, retries int) error {
 	} else if o.last == nil || !ending.IsOf(o.ctx, f.Err) {
 		o.last = f.Err
 	}
-	return o.failure(ending.ContextError(o.ctx), retries)
+	return o.errorOf(ending.ContextError(o.ctx), retries)
 }

@@ -34,16 +34,16 @@ func (c *config) curveFor(failure error) *curve {
 // retries in a row.
 func (c *config) draw(b *curve, s *State) float64 {
 	if !b.IsTiled() {
-		return c.random(rand.Float64)
+		return c.drawFrom(rand.Float64)
 	}
 	if s.place == 0 {
-		s.setPlace(c.random(places.Next))
+		s.setPlace(c.drawFrom(places.Next))
 	}
 	return math.Float64frombits(s.place - 1)
 }
 
-// random draws from the policy's own source, else from the given one.
-func (c *config) random(source func() float64) float64 {
+// drawFrom draws from the policy's own source, else from the given one.
+func (c *config) drawFrom(source func() float64) float64 {
 	if c.rand != nil {
 		source = c.rand
 	}

@@ -15,7 +15,7 @@ func Quiet() Option { return func(c *config) { c.quiet, c.onOutage = true, nil }
 
 // EndError returns the *Error of an operation that its engine ends here, after a failure, for a cause of its own. It calls
 // no hook.
-func (o *Operation) EndError(cause error) *Error { return o.failure(cause, o.state.retries) }
+func (o *Operation) EndError(cause error) *Error { return o.errorOf(cause, o.state.retries) }
 
 // Signals returns the signals of ResetOn.
 func (p Policy) Signals() []*Signal { return slices.Clone(p.settings().signals) }

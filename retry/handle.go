@@ -54,7 +54,7 @@ func (p Policy) Handle(failures stream.Stream[stream.Failure]) stream.Stream[str
 }
 
 // subscription is the operation of a subscription to a retried stream. Its methods are called with the subscription's
-// lock, except next, Next, decide and begins, which acquire it.
+// lock, except next, Next and decide, which acquire it.
 type subscription struct {
 	op Operation
 	in *attempt.Subscription
@@ -137,8 +137,10 @@ func (o *subscription) next(ctx context.Context, wait *timer.Timer, f attempt.Fa
 	if ctx.Err() != nil {
 		return ending.ContextError(ctx)
 	}
-	if c := o.op.config; c.timed && c.clock != nil {
-		o.begins()
+	if c := o.op.config; c.timed && c.clock != nil { // it measures attempts on its own clock
+		o.in.Lock()
+		defer o.in.Unlock()
+		o.op.start, o.measured = o.op.now(), true
 	}
 	return nil
 }
@@ -159,15 +161,8 @@ func (o *subscription) decide(f attempt.Failure) decision {
 	return o.decision
 }
 
-// begins records that an attempt begins, for a policy that measures it on a clock of its own.
-func (o *subscription) begins() {
-	o.in.Lock()
-	defer o.in.Unlock()
-	o.op.start, o.measured = o.op.now(), true
-}
-
 func (o *subscription) Failed(f attempt.Failure) {
-	outcome := Outcome{Err: f.Err, Items: f.Items, Lasted: o.own(f.Lasted)}
+	outcome := Outcome{Err: f.Err, Items: f.Items, Lasted: o.measuredOr(f.Lasted)}
 	if o.op.config.clock == nil {
 		outcome.At = o.in.Began.Add(f.At)
 	}
@@ -176,8 +171,8 @@ func (o *subscription) Failed(f attempt.Failure) {
 	o.op.last, o.lasted = f.Err, outcome.Lasted
 }
 
-// own returns how long an attempt lasted on the operation's clock, if it has one of its own and measures attempts.
-func (o *subscription) own(lasted time.Duration) time.Duration {
+// measuredOr returns how long an attempt lasted on the operation's own clock, if it has one and measures attempts.
+func (o *subscription) measuredOr(lasted time.Duration) time.Duration {
 	if o.measured {
 		return o.op.now().Sub(o.op.start)
 	}
@@ -188,7 +183,7 @@ func (o *subscription) Works() { o.op.Works() }
 
 func (o *subscription) Ended(end attempt.End) {
 	o.op.running = end.Attempts > o.op.state.attempts
-	o.op.done(&Outcome{Err: end.Own, Items: end.Items, Lasted: o.own(end.Lasted)}, end.Err)
+	o.op.done(&Outcome{Err: end.Own, Items: end.Items, Lasted: o.measuredOr(end.Lasted)}, end.Err)
 }
 
 func (o *subscription) Aborted() { o.op.endOutage() }

@@ -35,15 +35,15 @@ import (
 // An Operation is made by Start or Continue. It must be used on one goroutine at a time, and not be copied after its
 // first use.
 type Operation struct {
-	config *config
-	ctx    context.Context // of the operation and of its hooks
-	timer  timer.Timer     // zero until the time is needed
-	began  time.Time       // for OnDone
-	start  time.Time       // when the attempt began, if attempts are timed
-	at     time.Time       // of the last failure; zero until it is needed, which without waits is rare
-	state  State
-	last   error    // the last failure of the outage, but not the end of ctx
-	outage []func() // what OnOutage's hooks have returned for the present outage, nil too
+	config     *config
+	ctx        context.Context // of the operation and of its hooks
+	timer      timer.Timer     // zero until the time is needed
+	began      time.Time       // for OnDone
+	start      time.Time       // when the attempt began, if attempts are timed
+	at         time.Time       // of the last failure; zero until it is needed, which without waits is rare
+	state      State
+	last       error    // the last failure of the outage, but not the end of ctx
+	outageEnds []func() // what OnOutage's hooks have returned for the present outage, nil too
 
 	allowed bool // a retry was: the context is none of WithoutRetries
 	running bool // an attempt was begun, and has not ended

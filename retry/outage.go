@@ -53,18 +53,18 @@ func (o *Operation) reportAttempt(n int, end *Outcome) {
 
 // beginOutage calls the hooks for the beginning of an outage, unless it has begun.
 func (o *Operation) beginOutage(failure error) {
-	if o.outage != nil {
+	if o.outageEnds != nil {
 		return
 	}
 	for _, hook := range o.config.onOutage {
-		o.outage = append(o.outage, hook(o.ctx, failure))
+		o.outageEnds = append(o.outageEnds, hook(o.ctx, failure))
 	}
 }
 
 // endOutage calls what the hooks for the beginning of the outage have returned.
 func (o *Operation) endOutage() {
-	all := o.outage
-	o.outage = nil
+	all := o.outageEnds
+	o.outageEnds = nil
 	for _, over := range all {
 		if over != nil {
 			over()

@@ -29,8 +29,8 @@ type exchange struct {
 	release   func()          // ends the current attempt's own context; nil if it has none
 }
 
-// attempt sends the request for the n-th time, after the given failure, and classifies the result.
-func (x *exchange) attempt(n int, after error) {
+// attempt sends the request for the n-th time, after the last failure, and classifies the result.
+func (x *exchange) attempt(n int, last error) {
 	t := x.transport
 	if n == 1 {
 		x.prepare()
@@ -39,16 +39,16 @@ func (x *exchange) attempt(n int, after error) {
 	x.sent = x.prepared
 	ctx, stop := x.op.Attempt(x.ctx)
 	_, timed := t.policy.AttemptTimeout()
-	var inTime func() bool
+	var ended func() bool
 	if timed {
-		ctx, inTime = x.timed(ctx, stop)
+		ctx, ended = x.withTimeout(ctx, stop)
 	}
 	if timed || n > 1 {
 		x.sent = x.prepared.WithContext(ctx)
 	}
 	class := Unclassified
 	if err := x.renew(); err != nil {
-		x.Err = fmt.Errorf("retryhttp: GetBody for attempt %d: %w: after %w", n, err, after)
+		x.Err = fmt.Errorf("retryhttp: GetBody for attempt %d: %w: after %w", n, err, last)
 		x.failure, x.final = x.Err, true
 	} else {
 		x.send()
@@ -58,7 +58,7 @@ func (x *exchange) attempt(n int, after error) {
 		class = x.class()
 		x.judge(class)
 	}
-	if timed && !inTime() && x.ctx.Err() == nil {
+	if timed && ended() && x.ctx.Err() == nil {
 		x.drop()
 		x.Err = x.late()
 		x.judge(class)
@@ -80,10 +80,10 @@ func (timeoutError) Unwrap() error { return context.DeadlineExceeded }
 // Timeout is called by url.Error.
 func (timeoutError) Timeout() bool { return true }
 
-// timed returns the context for an attempt whose timeout is a context that stop releases. The context lives longer than
-// the timeout, until x.release, because of the response's body. inTime ends the timeout and reports whether it has not
-// passed.
-func (x *exchange) timed(timeout context.Context, stop func()) (_ context.Context, inTime func() bool) {
+// withTimeout returns the context for an attempt whose timeout is a context that stop releases. The context lives longer
+// than the timeout, until x.release, because of the response's body. ended reports whether the timeout has ended the
+// attempt; if not, it no longer does.
+func (x *exchange) withTimeout(timeout context.Context, stop func()) (_ context.Context, ended func() bool) {
 	own, cancel := context.WithCancelCause(x.ctx)
 	if x.Attempt > 1 {
 		own = attempt.With(own, x.Attempt)
@@ -92,7 +92,7 @@ func (x *exchange) timed(timeout context.Context, stop func()) (_ context.Contex
 	x.release = func() { cancel(nil) }
 	return own, func() bool {
 		defer stop()
-		return pending()
+		return !pending()
 	}
 }
 
@@ -144,9 +144,9 @@ func (x *exchange) response() *http.Response {
 	return resp
 }
 
-// end returns the result of the request if there is no further attempt; end is the reason. If the request was never
+// result returns the result of the request if there is no further attempt; end is the reason. If the request was never
 // sent, its body is closed.
-func (x *exchange) end(ctx context.Context, end error) (*http.Response, error) {
+func (x *exchange) result(ctx context.Context, end error) (*http.Response, error) {
 	if x.Attempt == 0 && x.Request.Body != nil {
 		x.Request.Body.Close()
 	}

@@ -192,15 +192,15 @@ func (b *resumedBody) proceed(p []byte, err error) (int, error) {
 	x := b.transport.begin(ctx, &exchange{prepared: b.rest(), failure: broken, lasted: b.now().Sub(b.began), Outcome: Outcome{Request: b.request}})
 	defer x.drop()
 	end := x.op.Cancelled()
-	for attempt := 2; end == nil; attempt++ { // the first one broke
+	for n := 2; end == nil; n++ { // the first one broke
 		if end = x.next(); end != nil {
 			break
 		}
-		x.attempt(attempt, x.failure)
+		x.attempt(n, x.failure)
 		if x.failure == nil {
-			if n := b.join(x, p, broken); n > 0 {
+			if read := b.join(x, p, broken); read > 0 {
 				_ = x.op.Done(retry.Outcome{})
-				return n, b.failed
+				return read, b.failed
 			}
 		}
 		if x.final {

@@ -73,13 +73,13 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		end = x.next()
 	}
-	return x.end(ctx, x.op.Done(retry.Outcome{Err: end}))
+	return x.result(ctx, x.op.Done(retry.Outcome{Err: end}))
 }
 
 // begin begins the operation of an exchange under ctx.
 func (t *Transport) begin(ctx context.Context, x *exchange) *exchange {
 	x.transport, x.ctx = t, ctx
-	x.op = t.policy.Start(context.WithValue(ctx, sentKey{}, x.Request))
+	x.op = t.policy.Start(context.WithValue(ctx, requestFromKey{}, x.Request))
 	return x
 }
 
@@ -99,12 +99,12 @@ func (x *exchange) next() error {
 	return x.op.Wait(delay)
 }
 
-type sentKey struct{}
+type requestFromKey struct{}
 
 // RequestFrom returns the request for which a policy's hook is called, as it was passed to the Transport, if ctx is the
 // hook's context. It returns nil for other contexts, such as those of the base transport.
 func RequestFrom(ctx context.Context) *http.Request {
-	request, _ := ctx.Value(sentKey{}).(*http.Request)
+	request, _ := ctx.Value(requestFromKey{}).(*http.Request)
 	return request
 }
 

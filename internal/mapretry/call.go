@@ -46,7 +46,7 @@ func (r *run[T, U]) call(it *item[T], c *called[T, U]) {
 		}
 		return
 	}
-	it.calls++
+	it.attempts++
 	value, err := r.attempt(ctx, it, &op)
 	if err != nil {
 		r.failed(ctx, it, c, &op, err)
@@ -59,8 +59,8 @@ func (r *run[T, U]) call(it *item[T], c *called[T, U]) {
 // plainCall is call for a policy that has nothing to do with a success: there is an operation only for a failure.
 func (r *run[T, U]) plainCall(ctx context.Context, it *item[T], c *called[T, U]) {
 	numbered := ctx
-	if it.calls++; it.calls > 1 {
-		numbered = attempt.With(ctx, int(it.calls))
+	if it.attempts++; it.attempts > 1 {
+		numbered = attempt.With(ctx, int(it.attempts))
 	}
 	value, err := r.f(numbered, it.value)
 	if err == nil {
@@ -86,7 +86,7 @@ func (r *run[T, U]) failed(ctx context.Context, it *item[T], c *called[T, U], op
 	case ctx.Err() != nil:
 		r.finish(it, c, op, dropped, end)
 	default:
-		r.finish(it, c, op, failure, end)
+		r.finish(it, c, op, fatal, end)
 	}
 }
 
@@ -122,7 +122,7 @@ func (c *called[T, U]) succeed(it *item[T], value U) {
 // finish records a result without a value, or without a value yet.
 func (c *called[T, U]) finish(it *item[T], k kind, err error) {
 	c.as = finished
-	c.result = result[T, U]{seq: it.seq, calls: int(it.calls), item: it.value, kind: k, err: err}
+	c.result = result[T, U]{seq: it.seq, attempts: int(it.attempts), item: it.value, kind: k, err: err}
 }
 
 // asError returns the *retry.Error for the policy's decision to end an item after a failure.

@@ -26,14 +26,14 @@ func (r *run[T, U]) shutDown() {
 	if r.OnAbandon == nil {
 		return
 	}
-	if r.last != nil && r.crash != nil {
-		r.OnAbandon(r.last.item, r.last.calls)
+	if r.fatal != nil && r.crash != nil {
+		r.OnAbandon(r.fatal.item, r.fatal.attempts)
 	}
 	for _, v := range slices.Concat(r.rest, r.scheduler.results.rest()) {
-		r.OnAbandon(v.item, v.calls)
+		r.OnAbandon(v.item, v.attempts)
 	}
 	for _, it := range r.scheduler.notFinished() {
-		r.OnAbandon(it.value, int(it.calls))
+		r.OnAbandon(it.value, int(it.attempts))
 	}
 	for _, v := range r.scheduler.fresh.all() {
 		r.OnAbandon(v, 0)
@@ -43,7 +43,7 @@ func (r *run[T, U]) shutDown() {
 // finishUnfinished ends the operations of the items that were called and not finished.
 func (r *run[T, U]) finishUnfinished() {
 	for _, it := range r.scheduler.notFinished() {
-		if it.calls == 0 {
+		if it.attempts == 0 {
 			continue
 		}
 		op := r.policy.Continue(r.contextOf(it), it.state, it.last)

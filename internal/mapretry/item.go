@@ -9,12 +9,12 @@ import (
 
 // item is an item of the source and the state of its retries.
 type item[T any] struct {
-	value  T
-	seq    int64       // its number in the source, from 0
-	calls  int32       // the number of attempts begun
-	cutOff bool        // in a call that was cut off by the end of the run
-	state  retry.State // the state after the last failure
-	last   error       // the error of the last failure, or with which the item has ended
+	value    T
+	seq      int64       // its number in the source, from 0
+	attempts int32       // that have begun
+	cutOff   bool        // in a call that was cut off by the end of the run
+	state    retry.State // the state after the last failure
+	last     error       // the error of the last failure, or with which the item has ended
 }
 
 // Times are durations since the start of the run.

@@ -7,19 +7,19 @@ import (
 
 // result is the result of an item for the consumer.
 type result[T, U any] struct {
-	seq   int64
-	calls int
-	item  T
-	kind  kind
-	value U     // the value of a success
-	err   error // the error of a failure; a *retry.Error for a dead letter
+	seq      int64
+	attempts int
+	item     T
+	kind     kind
+	value    U     // the value of a success
+	err      error // the error of a failure; a *retry.Error for a dead letter
 }
 
 type kind uint8
 
 const (
 	success    kind = iota
-	failure         // ends the stream
+	fatal           // ends the stream
 	deadLetter      // goes to DeadLetter
 	dropped         // its own context has ended, and there is no DeadLetter
 )

@@ -45,7 +45,7 @@ type run[T, U any] struct {
 	unprocessed atomic.Int64   // results that it has not processed yet
 	workersWait atomic.Bool    // the scheduler's
 	rest        []result[T, U] // used only by the consumer
-	last        *result[T, U]  // the item that has ended the stream with its error
+	fatal       *result[T, U]  // the one that has ended the stream
 }
 
 func newRun[T, U any](
@@ -136,21 +136,21 @@ func (r *run[T, U]) wakeConsumer() {
 // start runs f on a goroutine of the run.
 func (r *run[T, U]) start(f func()) {
 	r.goroutines.Go(func() {
-		end := new(handoff.Outcome)
-		defer r.crashed(end)
-		end.Of(f)
+		outcome := new(handoff.Outcome)
+		defer r.crashed(outcome)
+		outcome.Of(f)
 	})
 }
 
 // crashed records how a goroutine has ended. If it did not return, the run is over.
-func (r *run[T, U]) crashed(end *handoff.Outcome) {
-	if end.Returned() {
+func (r *run[T, U]) crashed(outcome *handoff.Outcome) {
+	if outcome.Returned() {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.crash == nil {
-		r.crash = end
+		r.crash = outcome
 	}
 	r.wakeConsumer()
 }
@@ -216,8 +216,8 @@ func (r *run[T, U]) deliver(ctx context.Context, next *result[T, U], yield func(
 		if err := r.DeadLetter(ctx, next.item, next.err.(*retry.Error)); err != nil {
 			return false, r.withSourceErr(err)
 		}
-	case failure:
-		r.last = next
+	case fatal:
+		r.fatal = next
 		return false, r.withSourceErr(next.err)
 	}
 	return true, nil

@@ -20,14 +20,14 @@ type scheduler[T, U any] struct {
 	buffer     int // the maximum number of items that are not called yet, and of results
 
 	fresh      queue[T] // taken from the source, not called yet
-	called     int64    // number of items that have left fresh
+	nextSeq    int64    // of the first item in fresh
 	waiting    heap.Heap[waiting[T]]
 	waits      uint64 // that have begun
 	calls      int    // that are running
 	results    results[T, U]
 	taken      int        // number of results that the consumer has taken and not processed yet
 	unfinished []*item[T] // items that will not be called again
-	last       int64      // the seq of the item that ends the stream: no later one is called
+	lastSeq    int64      // of the item that ends the stream: no later one is called
 
 	workers  int // that were started
 	coming   int
@@ -75,7 +75,7 @@ func newScheduler[T, U any](workers, maxPending int, ordered bool) scheduler[T, 
 		maxWorkers: workers,
 		maxPending: maxPending,
 		buffer:     max(workers, 4),
-		last:       math.MaxInt64,
+		lastSeq:    math.MaxInt64,
 		armed:      never,
 	}
 	if ordered {
@@ -184,7 +184,7 @@ func (s *scheduler[T, U]) choose(w *worker[T], now time.Duration) bool {
 	}
 	for s.isDue(now) {
 		it := s.waiting.Pop().item
-		if it.seq <= s.last {
+		if it.seq <= s.lastSeq {
 			w.item = it
 			s.calls++
 			return true
@@ -197,8 +197,8 @@ func (s *scheduler[T, U]) choose(w *worker[T], now time.Duration) bool {
 	if w.item == nil {
 		w.item = new(item[T])
 	}
-	w.item.value, w.item.seq = s.fresh.pop(), s.called
-	s.called++
+	w.item.value, w.item.seq = s.fresh.pop(), s.nextSeq
+	s.nextSeq++
 	s.calls++
 	s.admit()
 	return true
@@ -211,7 +211,7 @@ func (s *scheduler[T, U]) isDue(now time.Duration) bool {
 	return len(s.waiting) > 0 && s.waiting[0].due <= now
 }
 
-func (s *scheduler[T, U]) callsFresh() bool { return s.fresh.len() > 0 && s.called <= s.last }
+func (s *scheduler[T, U]) callsFresh() bool { return s.fresh.len() > 0 && s.nextSeq <= s.lastSeq }
 
 // delegate makes one more worker come if there is work for it. That worker delegates too, so a thousand due items get
 // all workers.
@@ -265,11 +265,11 @@ func (s *scheduler[T, U]) stopWatching(woken bool) {
 
 // finish records the result of the worker's item.
 func (s *scheduler[T, U]) finish(w *worker[T], r *result[T, U]) {
-	if r.kind == failure {
+	if r.kind == fatal {
 		if s.results.late != nil {
-			s.last = min(s.last, r.seq)
+			s.lastSeq = min(s.lastSeq, r.seq)
 		} else {
-			s.last = -1
+			s.lastSeq = -1
 		}
 	}
 	s.results.put(r)

@@ -203,7 +203,7 @@ func (m *simulation) take() {
 			m.Errorf("%d comes after %d", r.seq, m.last)
 		}
 		m.last = r.seq
-		if r.kind == failure {
+		if r.kind == fatal {
 			m.over, m.consumer = true, ended
 			return
 		}
@@ -230,7 +230,7 @@ func (m *simulation) next(w *simWorker) {
 	if w.now != unknown {
 		m.s.signal(m.fires, w.now)
 	}
-	called := m.s.called
+	called := m.s.nextSeq
 	step, due := m.s.next(&w.worker, w.now)
 	switch step {
 	case makeCall:
@@ -242,7 +242,7 @@ func (m *simulation) next(w *simWorker) {
 	case watch:
 		w.state = simWatching
 	}
-	if m.s.called > called && w.now != unknown && m.s.isDue(w.now) {
+	if m.s.nextSeq > called && w.now != unknown && m.s.isDue(w.now) {
 		m.Error("a new item is called while another one is due")
 	}
 }
@@ -283,13 +283,13 @@ func (m *simulation) stopWatching(w *simWorker) {
 // endCall ends a call.
 func (m *simulation) endCall(w *simWorker) {
 	it := w.item
-	it.calls++
+	it.attempts++
 	r := &intResult{seq: it.seq, item: it.value, kind: []kind{success, deadLetter, dropped}[m.r.IntN(3)]}
 	switch {
 	case m.r.IntN(1000) < m.ending:
-		r.kind = failure
+		r.kind = fatal
 		m.s.finish(&w.worker, r)
-	case it.calls < 20 && m.r.IntN(100) < m.failing:
+	case it.attempts < 20 && m.r.IntN(100) < m.failing:
 		w.now = m.now
 		seen := m.fires
 		if seen > 0 && m.r.IntN(2) == 0 {
@@ -337,7 +337,7 @@ func (m *simulation) checkRest() {
 		return
 	}
 	s := &m.s
-	idles := s.calls < s.maxWorkers && s.calls+len(s.results.ready)+m.batch < s.buffer && s.called <= s.last
+	idles := s.calls < s.maxWorkers && s.calls+len(s.results.ready)+m.batch < s.buffer && s.nextSeq <= s.lastSeq
 	watched := false
 	for _, w := range m.workers {
 		watched = watched || w.state == simWatching
@@ -349,7 +349,7 @@ func (m *simulation) checkRest() {
 		m.Errorf("a worker idles at %v", m.now)
 	case idles && len(s.waiting) > 0 && (!watched || m.timer > s.waiting[0].due):
 		m.Errorf("no worker will come for the item that is due first: the timer is set to %v", m.timer)
-	case m.source == waits && s.last == math.MaxInt64 && s.fresh.len() <= s.buffer/2 && s.hasRoom():
+	case m.source == waits && s.lastSeq == math.MaxInt64 && s.fresh.len() <= s.buffer/2 && s.hasRoom():
 		m.Error("the source waits without a reason")
 	case m.consumer == waits && (len(s.results.ready) > 0 || s.done()):
 		m.Error("the consumer waits without a reason")
