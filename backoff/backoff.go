@@ -73,10 +73,14 @@ func (b Backoff) At(n int, u float64) time.Duration { return b.at(n, draw(u)) }
 // After returns the delay before the n-th retry for the draw u, where prev is the previous delay. It is pure. Only
 // Decorrelated uses prev: see there. For every other curve After(n, prev, u) is At(n, u).
 func (b Backoff) After(n int, prev time.Duration, u float64) time.Duration {
-	if b.kind == decorrelated && n > 0 {
-		return b.after(n, prev, draw(u))
+	u = draw(u)
+	if b.kind != decorrelated || n <= 0 {
+		return b.at(n, u)
 	}
-	return b.at(n, draw(u))
+	if b.source != drawn {
+		u = drawAt(b.ownDraw(0), n)
+	}
+	return b.step(prev, u)
 }
 
 // Ceiling returns min(curve(n)+plus, cap), the n-th delay before jitter, for rules such as "give up once the delay is

@@ -25,14 +25,6 @@ import (
 // effect.
 func Decorrelated(base time.Duration) Backoff { return decorrelated.of(base) }
 
-// after implements After.
-func (b *Backoff) after(n int, prev time.Duration, u float64) time.Duration {
-	if b.source != drawn {
-		u = drawAt(b.ownDraw(0), n)
-	}
-	return b.step(prev, u)
-}
-
 // step is one step of the chain.
 func (b *Backoff) step(prev time.Duration, u float64) time.Duration {
 	if prev <= 0 {
