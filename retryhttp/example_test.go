@@ -31,6 +31,16 @@ func flakyServer(fail http.HandlerFunc) *httptest.Server {
 	}))
 }
 
+// show prints the status of a response.
+func show(resp *http.Response, err error) {
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	resp.Body.Close()
+	fmt.Println(resp.Status)
+}
+
 func ExampleNewTransport() {
 	server := flakyServer(func(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "starting", http.StatusServiceUnavailable)
@@ -74,13 +84,7 @@ func ExampleClassify() {
 	}))
 	client := &http.Client{Transport: retryhttp.NewTransport(nil, policy, queueFull)}
 
-	resp, err := client.Get(server.URL)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer resp.Body.Close()
-	fmt.Println(resp.Status)
+	show(client.Get(server.URL))
 	// Output:
 	// retry 1 after 10ms: 400, queue capacity exceeded
 	// retry 2 after 10ms: 400, queue capacity exceeded
@@ -97,13 +101,7 @@ func ExampleAttemptHeader() {
 	}))
 	defer server.Close()
 	client := &http.Client{Transport: retryhttp.NewTransport(nil, soon, retryhttp.AttemptHeader())}
-	resp, err := client.Get(server.URL)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer resp.Body.Close()
-	fmt.Println(resp.Status) // the last response, as if there were no retries
+	show(client.Get(server.URL)) // the last response, as if there were no retries
 	// Output:
 	// GET ""
 	// GET "1"
@@ -120,13 +118,7 @@ func ExampleIdempotent() {
 		{retryhttp.Idempotent(func(r *http.Request) bool { return r.Method != "POST" || r.URL.Path == "/search" })},
 	} {
 		client := &http.Client{Transport: retryhttp.NewTransport(nil, soon, options...)}
-		resp, err := client.Post(server.URL+"/search", "text/plain", strings.NewReader("backoff"))
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		resp.Body.Close()
-		fmt.Println(resp.Status)
+		show(client.Post(server.URL+"/search", "text/plain", strings.NewReader("backoff")))
 	}
 	// Output:
 	// 500 Internal Server Error
@@ -138,13 +130,7 @@ func ExampleStatuses() {
 	server := flakyServer(http.NotFound)
 	defer server.Close()
 	client := &http.Client{Transport: retryhttp.NewTransport(nil, soon, retryhttp.Statuses(404, 429, 503))}
-	resp, err := client.Get(server.URL)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	resp.Body.Close()
-	fmt.Println(resp.Status)
+	show(client.Get(server.URL))
 	// Output: 200 OK
 }
 
@@ -189,13 +175,7 @@ func Example_throttling() {
 		retry.OnRetry(func(_ context.Context, e retry.Event) { fmt.Println("waits", e.Delay) }))
 	client := &http.Client{Transport: retryhttp.NewTransport(nil, policy)}
 
-	resp, err := client.Get(server.URL)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer resp.Body.Close()
-	fmt.Println(resp.Status)
+	show(client.Get(server.URL))
 	// Output:
 	// waits 20ms
 	// waits 40ms
@@ -209,13 +189,7 @@ func ExampleBufferBody() {
 	for _, options := range [][]retryhttp.Option{nil, {retryhttp.BufferBody(64 << 10)}} {
 		client := &http.Client{Transport: retryhttp.NewTransport(nil, soon, options...)}
 		upload := io.LimitReader(strings.NewReader("once only"), 9) // no GetBody
-		resp, err := client.Post(server.URL, "text/plain", upload)
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		resp.Body.Close()
-		fmt.Println(resp.Status)
+		show(client.Post(server.URL, "text/plain", upload))
 	}
 	// Output:
 	// 503 Service Unavailable
@@ -281,13 +255,7 @@ func ExampleRateLimitHeaders() {
 	defer server.Close()
 	policy := soon.With(retry.OnRetry(func(_ context.Context, e retry.Event) { fmt.Println("retry", e.N, "after", e.Delay) }))
 	client := &http.Client{Transport: retryhttp.NewTransport(nil, policy, retryhttp.RateLimitHeaders())}
-	resp, err := client.Get(server.URL)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	resp.Body.Close()
-	fmt.Println(resp.Status)
+	show(client.Get(server.URL))
 	// Output:
 	// retry 1 after 12ms
 	// retry 2 after 12ms
