@@ -7,6 +7,8 @@ import (
 	"time"
 )
 
+type intResult = result[int, int]
+
 // Events come in any order: calls of any length, a slow consumer, a source with gaps, signals, late ticks. In every case
 // no worker idles while an item is due and its result has a place, neither the source nor the consumer waits without a
 // reason, all limits hold, and each item has exactly one end.
@@ -230,7 +232,7 @@ func (m *simulation) next(w *simWorker) {
 	if w.now != unknown {
 		m.s.signal(m.fires, w.now)
 	}
-	called := m.s.nextSeq
+	first := m.s.nextSeq
 	step, due := m.s.next(&w.worker, w.now)
 	switch step {
 	case makeCall:
@@ -242,7 +244,7 @@ func (m *simulation) next(w *simWorker) {
 	case watch:
 		w.state = simWatching
 	}
-	if m.s.nextSeq > called && w.now != unknown && m.s.isDue(w.now) {
+	if m.s.nextSeq > first && w.now != unknown && m.s.isDue(w.now) {
 		m.Error("a new item is called while another one is due")
 	}
 }
