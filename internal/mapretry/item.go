@@ -36,8 +36,5 @@ type waiting[T any] struct {
 
 // Before is the order of the heap.
 func (w waiting[T]) Before(other waiting[T]) bool {
-	if w.due != other.due {
-		return w.due < other.due
-	}
-	return w.order < other.order
+	return w.due < other.due || w.due == other.due && w.order < other.order
 }

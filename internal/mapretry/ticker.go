@@ -16,7 +16,7 @@ type ticker struct {
 	start   time.Time
 	system  *time.Timer // on the system clock
 	ticks   chan time.Time
-	pending stream.Stopper // on another clock
+	pending stream.Stopper // what is set; nil if it has been stopped
 }
 
 func newTicker(c stream.Clock, start time.Time) *ticker {
@@ -37,6 +37,7 @@ func (t *ticker) set(due time.Duration) {
 	left := t.left(due)
 	if t.system != nil {
 		t.system.Reset(left)
+		t.pending = t.system
 		return
 	}
 	t.stop()
@@ -60,9 +61,6 @@ func (t *ticker) tick() {
 }
 
 func (t *ticker) stop() {
-	if t.system != nil {
-		t.system.Stop()
-	}
 	if t.pending != nil {
 		t.pending.Stop()
 		t.pending = nil
