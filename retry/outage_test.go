@@ -65,6 +65,12 @@ func TestAttemptsAndOutages(t *testing.T) {
 8s over
 8s recovered
 8s done 3`
+	const oneRetryLines = `0s attempt 1: boom in 0s
+0s down: boom
+0s retry 1
+1s attempt 2: boom in 0s
+1s over
+1s done 2`
 	for name, c := range map[string]struct {
 		run  func(ctx context.Context, p retry.Policy) error
 		want string
@@ -124,12 +130,7 @@ func TestAttemptsAndOutages(t *testing.T) {
 0s done 1`},
 		"given up": {func(ctx context.Context, p retry.Policy) error {
 			return retry.Run(ctx, p.With(retry.Limit(1)), failNow(9))
-		}, `0s attempt 1: boom in 0s
-0s down: boom
-0s retry 1
-1s attempt 2: boom in 0s
-1s over
-1s done 2`},
+		}, oneRetryLines},
 		"permanent": {func(ctx context.Context, p retry.Policy) error {
 			return retry.Run(ctx, p, func(context.Context) error { return retry.Permanent(errBoom) })
 		}, `0s attempt 1: boom in 0s
@@ -150,12 +151,7 @@ func TestAttemptsAndOutages(t *testing.T) {
 				}
 			}
 			return nil
-		}, `0s attempt 1: boom in 0s
-0s down: boom
-0s retry 1
-1s attempt 2: boom in 0s
-1s over
-1s done 2`},
+		}, oneRetryLines},
 		"Reset": {func(ctx context.Context, p retry.Policy) error {
 			for a := range p.Attempts(ctx) {
 				switch a.N() {

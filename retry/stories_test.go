@@ -153,6 +153,9 @@ type storyTransport func(*http.Request) (*http.Response, error)
 
 func (f storyTransport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
+// oneRetry is how a story begins whose first attempt fails with A.
+const oneRetry = "#1 in 1s: A|down 1: A|WARN retrying after a failure|retry 1: A|"
+
 // stories are the rules of docs/semantics.md, "What each driver reports". Delays are 2 s. The budget has 5 tokens of
 // 10 at the start; a retry costs 1 and a success refunds 1.
 var stories = map[string]story{
@@ -163,21 +166,21 @@ var stories = map[string]story{
 	},
 	"fails once and works": {
 		turns: []turn{{err: errA}, {}},
-		want:  "#1 in 1s: A|down 1: A|WARN retrying after a failure|retry 1: A|#2 in 1s: nil|up 1|INFO recovered|recovered by 1 after 3s: A|done 2 in 4s: nil|nil|5 tokens",
+		want:  oneRetry + "#2 in 1s: nil|up 1|INFO recovered|recovered by 1 after 3s: A|done 2 in 4s: nil|nil|5 tokens",
 	},
 	"gives up": {
 		turns: []turn{{err: errA}, {err: errA}, {err: errB}},
 		opts:  []retry.Option{retry.Limit(2)},
-		want:  "#1 in 1s: A|down 1: A|WARN retrying after a failure|retry 1: A|#2 in 1s: A|DEBUG retrying after a failure|retry 2: A|#3 in 1s: B|ERROR giving up|gave up: limit of 2 retries, last B, 3 in 6s, row 2 in 6s|up 1|done 3 in 7s: returned|limit of 2 retries, last B, 3 in 6s, row 2 in 6s|3 tokens",
+		want:  oneRetry + "#2 in 1s: A|DEBUG retrying after a failure|retry 2: A|#3 in 1s: B|ERROR giving up|gave up: limit of 2 retries, last B, 3 in 6s, row 2 in 6s|up 1|done 3 in 7s: returned|limit of 2 retries, last B, 3 in 6s, row 2 in 6s|3 tokens",
 	},
 	"permanent": {
 		turns: []turn{{err: errA}, {err: retry.Permanent(errB)}},
-		want:  "#1 in 1s: A|down 1: A|WARN retrying after a failure|retry 1: A|#2 in 1s: B|up 1|INFO retries ended|done 2 in 4s: returned|B|4 tokens",
+		want:  oneRetry + "#2 in 1s: B|up 1|INFO retries ended|done 2 in 4s: returned|B|4 tokens",
 	},
 	"refused by the predicate": {
 		turns: []turn{{err: errA}, {err: errB}},
 		opts:  []retry.Option{retry.If(func(err error) bool { return err != errB })},
-		want:  "#1 in 1s: A|down 1: A|WARN retrying after a failure|retry 1: A|#2 in 1s: B|up 1|INFO retries ended|done 2 in 4s: returned|B|4 tokens",
+		want:  oneRetry + "#2 in 1s: B|up 1|INFO retries ended|done 2 in 4s: returned|B|4 tokens",
 	},
 	"without retries": {
 		turns: []turn{{err: errA}},
@@ -188,33 +191,33 @@ var stories = map[string]story{
 		turns: []turn{{err: errA}, {err: errA}, {err: errB}},
 		opts:  []retry.Option{retry.Limit(1)},
 		fire:  2 * time.Second,
-		want:  "#1 in 1s: A|down 1: A|WARN retrying after a failure|retry 1: A|#2 in 1s: A|DEBUG retrying after a failure|retry 1: A|#3 in 1s: B|ERROR giving up|gave up: limit of 1 retry, last B, 3 in 5s, row 1 in 3s|up 1|done 3 in 6s: returned|limit of 1 retry, last B, 3 in 5s, row 1 in 3s|3 tokens",
+		want:  oneRetry + "#2 in 1s: A|DEBUG retrying after a failure|retry 1: A|#3 in 1s: B|ERROR giving up|gave up: limit of 1 retry, last B, 3 in 5s, row 1 in 3s|up 1|done 3 in 6s: returned|limit of 1 retry, last B, 3 in 5s, row 1 in 3s|3 tokens",
 	},
 	"cancelled in a wait": {
 		turns:  []turn{{err: errA}, {err: errB}},
 		cancel: 5 * time.Second,
-		want:   "#1 in 1s: A|down 1: A|WARN retrying after a failure|retry 1: A|#2 in 1s: B|DEBUG retrying after a failure|retry 2: B|up 1|INFO retries ended|done 2 in 5s: returned|shut down, last B, 2 in 4s, row 1 in 4s|3 tokens",
+		want:   oneRetry + "#2 in 1s: B|DEBUG retrying after a failure|retry 2: B|up 1|INFO retries ended|done 2 in 5s: returned|shut down, last B, 2 in 4s, row 1 in 4s|3 tokens",
 		other: map[string]string{
-			"RetryWhen": "#1 in 1s: A|down 1: A|WARN retrying after a failure|retry 1: A|#2 in 1s: B|DEBUG retrying after a failure|retry 2: B|up 1|INFO retries ended|done 2 in 5s: returned|shut down: after the failure: B|3 tokens",
-			"MapRetry":  "#1 in 1s: A|down 1: A|WARN retrying after a failure|retry 1: A|#2 in 1s: B|DEBUG retrying after a failure|retry 2: B|up 1|INFO retries ended|done 2 in 5s: shut down, last B, 2 in 4s, row 1 in 4s|shut down|3 tokens",
+			"RetryWhen": oneRetry + "#2 in 1s: B|DEBUG retrying after a failure|retry 2: B|up 1|INFO retries ended|done 2 in 5s: returned|shut down: after the failure: B|3 tokens",
+			"MapRetry":  oneRetry + "#2 in 1s: B|DEBUG retrying after a failure|retry 2: B|up 1|INFO retries ended|done 2 in 5s: shut down, last B, 2 in 4s, row 1 in 4s|shut down|3 tokens",
 		},
 	},
 	"cancelled in an attempt": {
 		turns:  []turn{{err: errA}, {err: errors.New("reading"), hangs: true}},
 		cancel: 10 * time.Second,
-		want:   "#1 in 1s: A|down 1: A|WARN retrying after a failure|retry 1: A|#2 in 7s: reading: context canceled|up 1|INFO retries ended|done 2 in 10s: returned|shut down, last A, 2 in 9s, row 1 in 9s|4 tokens",
+		want:   oneRetry + "#2 in 7s: reading: context canceled|up 1|INFO retries ended|done 2 in 10s: returned|shut down, last A, 2 in 9s, row 1 in 9s|4 tokens",
 		other: map[string]string{
-			"RetryWhen": "#1 in 1s: A|down 1: A|WARN retrying after a failure|retry 1: A|#2 in 7s: reading: context canceled|up 1|INFO retries ended|done 2 in 10s: returned|shut down: after the failure: reading: context canceled: after the failure: A|4 tokens",
-			"MapRetry":  "#1 in 1s: A|down 1: A|WARN retrying after a failure|retry 1: A|#2 in 7s: reading: context canceled|up 1|INFO retries ended|done 2 in 10s: shut down, last A, 2 in 9s, row 1 in 9s|shut down|4 tokens",
+			"RetryWhen": oneRetry + "#2 in 7s: reading: context canceled|up 1|INFO retries ended|done 2 in 10s: returned|shut down: after the failure: reading: context canceled: after the failure: A|4 tokens",
+			"MapRetry":  oneRetry + "#2 in 7s: reading: context canceled|up 1|INFO retries ended|done 2 in 10s: shut down, last A, 2 in 9s, row 1 in 9s|shut down|4 tokens",
 		},
 	},
 	"cancelled in an attempt that fails of its own": {
 		turns:  []turn{{err: errA}, {err: errB}},
 		cancel: 3500 * time.Millisecond,
-		want:   "#1 in 1s: A|down 1: A|WARN retrying after a failure|retry 1: A|#2 in 1s: B|up 1|INFO retries ended|done 2 in 4s: returned|shut down, last B, 2 in 3s, row 1 in 3s|4 tokens",
+		want:   oneRetry + "#2 in 1s: B|up 1|INFO retries ended|done 2 in 4s: returned|shut down, last B, 2 in 3s, row 1 in 3s|4 tokens",
 		other: map[string]string{
-			"RetryWhen": "#1 in 1s: A|down 1: A|WARN retrying after a failure|retry 1: A|#2 in 1s: B|up 1|INFO retries ended|done 2 in 4s: returned|shut down: after the failure: B: after the failure: A|4 tokens",
-			"MapRetry":  "#1 in 1s: A|down 1: A|WARN retrying after a failure|retry 1: A|#2 in 1s: B|up 1|INFO retries ended|done 2 in 4s: shut down, last B, 2 in 3s, row 1 in 3s|shut down|4 tokens",
+			"RetryWhen": oneRetry + "#2 in 1s: B|up 1|INFO retries ended|done 2 in 4s: returned|shut down: after the failure: B: after the failure: A|4 tokens",
+			"MapRetry":  oneRetry + "#2 in 1s: B|up 1|INFO retries ended|done 2 in 4s: shut down, last B, 2 in 3s, row 1 in 3s|shut down|4 tokens",
 		},
 	},
 	"cancelled in the first attempt": {
@@ -231,10 +234,10 @@ var stories = map[string]story{
 		turns:  []turn{{err: errA}, {err: errA}, {err: errB}},
 		fire:   5 * time.Second,
 		cancel: 7 * time.Second,
-		want:   "#1 in 1s: A|down 1: A|WARN retrying after a failure|retry 1: A|#2 in 1s: A|DEBUG retrying after a failure|retry 2: A|#3 in 1s: B|DEBUG retrying after a failure|retry 1: B|up 1|INFO retries ended|done 3 in 7s: returned|shut down, last B, 3 in 6s, row 0 in 1s|2 tokens",
+		want:   oneRetry + "#2 in 1s: A|DEBUG retrying after a failure|retry 2: A|#3 in 1s: B|DEBUG retrying after a failure|retry 1: B|up 1|INFO retries ended|done 3 in 7s: returned|shut down, last B, 3 in 6s, row 0 in 1s|2 tokens",
 		other: map[string]string{
-			"RetryWhen": "#1 in 1s: A|down 1: A|WARN retrying after a failure|retry 1: A|#2 in 1s: A|DEBUG retrying after a failure|retry 2: A|#3 in 1s: B|DEBUG retrying after a failure|retry 1: B|up 1|INFO retries ended|done 3 in 7s: returned|shut down: after the failure: B|2 tokens",
-			"MapRetry":  "#1 in 1s: A|down 1: A|WARN retrying after a failure|retry 1: A|#2 in 1s: A|DEBUG retrying after a failure|retry 2: A|#3 in 1s: B|DEBUG retrying after a failure|retry 1: B|up 1|INFO retries ended|done 3 in 7s: shut down, last B, 3 in 6s, row 0 in 1s|shut down|2 tokens",
+			"RetryWhen": oneRetry + "#2 in 1s: A|DEBUG retrying after a failure|retry 2: A|#3 in 1s: B|DEBUG retrying after a failure|retry 1: B|up 1|INFO retries ended|done 3 in 7s: returned|shut down: after the failure: B|2 tokens",
+			"MapRetry":  oneRetry + "#2 in 1s: A|DEBUG retrying after a failure|retry 2: A|#3 in 1s: B|DEBUG retrying after a failure|retry 1: B|up 1|INFO retries ended|done 3 in 7s: shut down, last B, 3 in 6s, row 0 in 1s|shut down|2 tokens",
 		},
 	},
 	"a timeout of the attempt is a failure": {
@@ -250,10 +253,10 @@ var stories = map[string]story{
 	"works, fails, and is cancelled in a wait": {
 		turns:  []turn{{err: errA}, {err: errB, works: true}},
 		cancel: 5 * time.Second,
-		want:   "#1 in 1s: A|down 1: A|WARN retrying after a failure|retry 1: A|up 1|INFO recovered|recovered by 1 after 3s: A|#2 in 1s: B|down 2: B|WARN retrying after a failure|retry 2: B|up 2|INFO retries ended|done 2 in 5s: returned|shut down: after the failure: B|4 tokens",
+		want:   oneRetry + "up 1|INFO recovered|recovered by 1 after 3s: A|#2 in 1s: B|down 2: B|WARN retrying after a failure|retry 2: B|up 2|INFO retries ended|done 2 in 5s: returned|shut down: after the failure: B|4 tokens",
 		other: map[string]string{
 			"Run":       "",
-			"Attempts":  "#1 in 1s: A|down 1: A|WARN retrying after a failure|retry 1: A|up 1|INFO recovered|recovered by 1 after 3s: A|#2 in 1s: B|down 2: B|WARN retrying after a failure|retry 1: B|up 2|INFO retries ended|done 2 in 5s: returned|shut down, last B, 2 in 4s, row 0 in 1s|4 tokens",
+			"Attempts":  oneRetry + "up 1|INFO recovered|recovered by 1 after 3s: A|#2 in 1s: B|down 2: B|WARN retrying after a failure|retry 1: B|up 2|INFO retries ended|done 2 in 5s: returned|shut down, last B, 2 in 4s, row 0 in 1s|4 tokens",
 			"MapRetry":  "",
 			"retryhttp": "",
 		},
@@ -261,10 +264,10 @@ var stories = map[string]story{
 	"works, and is cancelled in that attempt": {
 		turns:  []turn{{err: errA}, {err: errors.New("reading"), works: true, hangs: true}},
 		cancel: 10 * time.Second,
-		want:   "#1 in 1s: A|down 1: A|WARN retrying after a failure|retry 1: A|up 1|INFO recovered|recovered by 1 after 3s: A|#2 in 7s: reading: context canceled|done 2 in 10s: returned|shut down: after the failure: reading: context canceled|5 tokens",
+		want:   oneRetry + "up 1|INFO recovered|recovered by 1 after 3s: A|#2 in 7s: reading: context canceled|done 2 in 10s: returned|shut down: after the failure: reading: context canceled|5 tokens",
 		other: map[string]string{
 			"Run":       "",
-			"Attempts":  "#1 in 1s: A|down 1: A|WARN retrying after a failure|retry 1: A|up 1|INFO recovered|recovered by 1 after 3s: A|#2 in 7s: reading: context canceled|done 2 in 10s: returned|shut down, last reading: context canceled, 2 in 9s, row 0 in 0s|5 tokens",
+			"Attempts":  oneRetry + "up 1|INFO recovered|recovered by 1 after 3s: A|#2 in 7s: reading: context canceled|done 2 in 10s: returned|shut down, last reading: context canceled, 2 in 9s, row 0 in 0s|5 tokens",
 			"MapRetry":  "",
 			"retryhttp": "",
 		},
