@@ -28,7 +28,7 @@ func (a *Attempt) Fail(err error) { a.failure = err }
 // before, the outage is over and OnRecovered is called. The first Reset of a turn refunds the budget.
 func (a *Attempt) Reset() {
 	if a.loop != nil {
-		a.loop.operation(true).Reset()
+		a.loop.operation().Reset()
 	}
 }
 
@@ -60,7 +60,7 @@ func (p Policy) Attempts(ctx context.Context) iter.Seq2[*Attempt, error] {
 		l := &attempts{ctx: ctx, config: p.settings()}
 		a, end := &l.first, error(nil)
 		if l.config.timed || ctx.Err() != nil {
-			end = l.operation(false).Cancelled()
+			end = l.operation().Cancelled()
 		}
 		for end == nil {
 			if a.n > 0 {
@@ -77,7 +77,7 @@ func (p Policy) Attempts(ctx context.Context) iter.Seq2[*Attempt, error] {
 				l.config.refund(1)
 				return
 			}
-			op := l.operation(true)
+			op := l.operation()
 			if a.failure == nil || !more {
 				_ = op.Done(Outcome{Err: a.failure})
 				return
@@ -96,12 +96,11 @@ type attempts struct {
 	first  Attempt
 }
 
-// operation returns the operation. If there is none it makes one; running says that the first turn has begun.
-func (l *attempts) operation(running bool) *Operation {
+// operation returns the operation, which begins now if there is none.
+func (l *attempts) operation() *Operation {
 	if l.op == nil {
 		l.op = new(Operation)
 		l.op.begin(l.ctx, l.config)
-		l.op.running = running
 	}
 	return l.op
 }

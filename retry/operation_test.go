@@ -102,6 +102,11 @@ func TestOperation_Attempt(t *testing.T) {
 		if ctx := op.Begin(base); stream.AttemptFrom(ctx) != 2 || ctx.Value(key{}) != "base" {
 			t.Errorf("the second one has the number %d", stream.AttemptFrom(ctx))
 		}
+		op.Reset()
+		_, _ = op.Failed(retry.Outcome{Err: errBoom})
+		if n := stream.AttemptFrom(op.Begin(base)); n != 3 {
+			t.Errorf("after a reset the third one has the number %d", n)
+		}
 		op = every(0, retry.AttemptTimeout(time.Second)).Start(t.Context())
 		ctx, cancel := op.Attempt(base)
 		if at, ok := ctx.Deadline(); !ok || time.Until(at) != time.Second {
