@@ -211,8 +211,7 @@ func (l *link) breakNow() {
 	p.mu.Unlock()
 	switch b.way {
 	case Cut:
-		reset(l.client)
-		reset(server)
+		l.reset()
 	case End:
 		_ = l.client.CloseWrite()
 		_ = server.Close()

@@ -19,7 +19,7 @@ type outcome struct {
 	mu       sync.Mutex
 	frozen   bool // values do not count any more
 	tally    *judge.Tally
-	arrivals []arrival // of the undisturbed run
+	arrivals []time.Time // of the undisturbed run's values
 	seen     seen
 	chunks   []chunk
 	past     []any // values that came while every connection was broken
@@ -37,12 +37,6 @@ type outcome struct {
 // prevented the next.
 func (o *outcome) broke() bool {
 	return o.seen.made == len(o.plan) || o.seen.made > 0 && (o.ended || !o.seen.back)
-}
-
-// arrival is a value of the undisturbed run.
-type arrival struct {
-	value string
-	at    time.Time
 }
 
 // play runs the program once.
@@ -81,7 +75,7 @@ func (c *check) play(ctx context.Context, sc scenario) *outcome {
 	o.mu.Unlock()
 	p.note("the program is told to end")
 	cancel()
-	returned := o.stop(c.Stop)
+	returned := o.stop()
 	for range events { // until they are over
 	}
 	if returned {
@@ -135,7 +129,7 @@ func (o *outcome) until(s seen, start, lastEvent time.Time) time.Time {
 		base = s.first.Add(c.ref.took)
 	}
 	limit := latest(s.brokenAt.Add(o.plan[len(o.plan)-1].refuse), base).Add(c.Within)
-	broken, done := s.made == len(o.plan), c.allowed().Done(o.tally)
+	broken, done := s.made == len(o.plan), c.allowed.Done(o.tally)
 	switch {
 	case !broken && done:
 		return earliest(limit, latest(last, s.backAt).Add(c.Quiet+2*afterLast))

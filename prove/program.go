@@ -28,11 +28,11 @@ func (o *outcome) got(value string) {
 	}
 	o.tally.Enter(value)
 	if now := o.c.clock.now(); o.c.ref == nil {
-		o.arrivals = append(o.arrivals, arrival{value, now})
+		o.arrivals = append(o.arrivals, now)
 	} else if o.without(value, now) {
 		o.past = append(o.past, value)
 	}
-	o.p.delivered(value, o.c.ref != nil && o.c.allowed().Done(o.tally))
+	o.p.delivered(value, o.c.ref != nil && o.c.allowed.Done(o.tally))
 	o.p.wake()
 }
 
@@ -51,19 +51,19 @@ func (o *outcome) without(value string, now time.Time) bool {
 const abandoned = 10 * time.Second
 
 // stop waits for a program whose context has ended, and reports whether it has returned.
-func (o *outcome) stop(within time.Duration) bool {
+func (o *outcome) stop() bool {
 	select {
 	case <-o.done:
 		return true
-	case <-time.After(within):
+	case <-time.After(o.c.Stop):
 	}
 	o.late = true
-	o.p.note("the program has not returned in %v", within)
+	o.p.note("the program has not returned in %v", o.c.Stop)
 	o.p.close() // what waits for a reply may end then
 	select {
 	case <-o.done:
 		return true
-	case <-time.After(within + abandoned):
+	case <-time.After(o.c.Stop + abandoned):
 		return false
 	}
 }

@@ -17,19 +17,19 @@ type undisturbed struct {
 	took   time.Duration // from the first connection to the last value
 	ends   bool          // it ends by itself
 	places []place
-	chunks int     // that count
-	early  []int64 // where the first chunks of the first connection began
-	loose  bool    // under Latest: other states may be seen
-	came   []arrival
+	chunks int         // that count
+	early  []int64     // where the first chunks of the first connection began
+	loose  bool        // under Latest: other states may be seen
+	came   []time.Time // each value
 }
 
 // after returns how long after a time a value came; 0 if it did not come.
 func (u *undisturbed) after(value string, since time.Time) time.Duration {
-	i := slices.IndexFunc(u.came, func(a arrival) bool { return a.value == value })
+	i := slices.Index(u.values, any(value))
 	if i < 0 {
 		return 0
 	}
-	return u.came[i].at.Sub(since)
+	return u.came[i].Sub(since)
 }
 
 // The limits of an undisturbed run.
@@ -52,9 +52,13 @@ func (c *check) measure(ctx context.Context, again bool) (*undisturbed, error) {
 			return nil, fmt.Errorf("prove: undisturbed: %w", err)
 		}
 	}
-	one, _ := runs[0].tally.Made()
+	if runs[1].seen.connected < runs[0].seen.connected { // a busy machine may have broken the other one's
+		slices.Reverse(runs)
+	}
+	o := runs[0]
+	one, _ := o.tally.Made()
 	two, _ := runs[1].tally.Made()
-	u := &undisturbed{values: one, ends: runs[0].ended && runs[1].ended}
+	u := &undisturbed{values: one, took: o.seen.lastAt.Sub(o.seen.first), ends: o.ended && runs[1].ended, came: o.arrivals}
 	if difference := c.differ(one, two); difference != "" {
 		if !c.Latest || one[len(one)-1] != two[len(two)-1] {
 			if again {
@@ -64,15 +68,10 @@ func (c *check) measure(ctx context.Context, again bool) (*undisturbed, error) {
 		}
 		u.loose = true
 	}
-	o := runs[0]
-	if runs[1].seen.connected < o.seen.connected { // a busy machine may have broken the other one's
-		o = runs[1]
-	}
-	u.took, u.came = o.seen.lastAt.Sub(o.seen.first), o.arrivals
 	var all []place
 	for _, k := range o.chunks {
 		if !k.came.After(o.seen.lastAt) {
-			before := slices.IndexFunc(o.arrivals, func(a arrival) bool { return a.at.After(k.came) })
+			before := slices.IndexFunc(o.arrivals, func(at time.Time) bool { return at.After(k.came) })
 			all = append(all, place{chunk: k, number: len(all) + 1, values: max(0, before)})
 			if k.conn == 0 && len(u.early) < mostEarly {
 				u.early = append(u.early, k.at)

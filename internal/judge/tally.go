@@ -155,6 +155,14 @@ func AtMost3(values []any) string {
 	return List(words)
 }
 
+// Suffix writes values behind a text, if there are any.
+func Suffix(text string, values []any) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return text + AtMost3(values)
+}
+
 // List writes three words at most.
 func List(words []string) string {
 	text := strings.Join(words[:min(len(words), 3)], ", ")
