@@ -12,16 +12,9 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-func fault(kind Kind, mend, format string, args ...any) judge.Fault {
-	return judge.Fault{Kind: string(kind), What: fmt.Sprintf(format, args...), Mend: mend}
-}
-
-// after writes values behind a text, if there are any.
-func after(text string, values []any) string {
-	if len(values) == 0 {
-		return ""
-	}
-	return text + judge.AtMost3(values)
+// fault returns one fault.
+func fault(kind Kind, mend, format string, args ...any) []judge.Fault {
+	return []judge.Fault{{Kind: string(kind), What: fmt.Sprintf(format, args...), Mend: mend}}
 }
 
 // either returns the advice for a stream or for a client that dials.
@@ -33,19 +26,16 @@ func (c *check) either(ofStream, ofClient string) string {
 }
 
 // judgeDelivery judges what a client delivered, and how it ended.
-func (c *check) judgeDelivery(o *outcome) (all []judge.Fault) {
-	lost := c.Lost(o.Tally)
-	if f := c.comesBack(o, lost); f.Kind != "" {
-		all = append(all, f)
-	}
+func (c *check) judgeDelivery(o *outcome) []judge.Fault {
+	all := c.judgeReturn(o, c.Lost(o.Tally))
 	if o.hour() && len(o.grown) > max(10, len(o.net.dials)/2) {
 		all = append(all, fault(prove.Left, "does each attempt end what it starts?", "after %s, %s run: %s", judge.Count(len(o.net.dials), "connection"),
-			judge.Count(len(o.grown), "goroutine"), judge.List(virtual.Places(o.grown))))
+			judge.Count(len(o.grown), "goroutine"), judge.List(virtual.Places(o.grown)))...)
 	}
 	for _, f := range c.Values(o.Tally) {
 		switch Kind(f.Kind) {
 		case prove.Repeated:
-			f = c.repeatedFault(o, f)
+			f = o.repeatedFault(f)
 		case prove.Foreign:
 			if c.timely {
 				continue
@@ -60,16 +50,16 @@ func (c *check) judgeDelivery(o *outcome) (all []judge.Fault) {
 func (c *check) judgeLeft(o *outcome) []judge.Fault {
 	switch {
 	case len(o.left) > 0:
-		return []judge.Fault{fault(prove.Left, "does it wait for what it has started?", "it has returned and left %s running: %s",
-			judge.Count(len(o.left), "goroutine"), judge.List(virtual.Places(o.left)))}
+		return fault(prove.Left, "does it wait for what it has started?", "it has returned and left %s running: %s",
+			judge.Count(len(o.left), "goroutine"), judge.List(virtual.Places(o.left)))
 	case o.unclosed == 0:
 		return nil
 	}
-	return []judge.Fault{fault(prove.Open, "does it close each connection, a broken or silent one too?", "it has returned and left %s open", judge.Count(o.unclosed, "connection"))}
+	return fault(prove.Open, "does it close each connection, a broken or silent one too?", "it has returned and left %s open", judge.Count(o.unclosed, "connection"))
 }
 
-// comesBack judges whether a client came back, and what it lost.
-func (c *check) comesBack(o *outcome, lost []any) judge.Fault {
+// judgeReturn judges whether a client came back, and what it lost.
+func (c *check) judgeReturn(o *outcome, lost []any) []judge.Fault {
 	r := o.net
 	breaks := r.breaks > 0
 	switch {
@@ -93,19 +83,19 @@ func (c *check) comesBack(o *outcome, lost []any) judge.Fault {
 			mend = c.either("is there a MustNotEnd inside open? The end of a connection is not the end of the feed",
 				"is the end of a connection taken for the end of the feed?")
 		}
-		return fault(prove.Ended, mend, "it ended without an error%s", after(", and lost ", lost))
+		return fault(prove.Ended, mend, "it ended without an error%s", judge.Suffix(", and lost ", lost))
 	case o.ended:
 	case (o.hour() || o.afterwards >= time.Hour) && len(r.waits) > 0 && slices.Max(r.waits) > longestWait:
 		return fault(prove.Cap, c.either("does the backoff have a Cap?", "is there a longest wait?"),
 			"it waited for %v before it connected again", slices.Max(r.waits).Round(time.Second))
 	case len(lost) > 0 && !r.back && o.fate == silence:
-		return fault(prove.Silent, c.mendSilence(o), "it noticed nothing in 10 minutes%s", after(", and lost ", lost))
+		return fault(prove.Silent, c.mendSilence(o), "it noticed nothing in 10 minutes%s", judge.Suffix(", and lost ", lost))
 	case breaks && !r.back && (len(lost) > 0 || !r.connected):
-		return fault(prove.Away, "is every failure retried?", "it did not connect again in 10 minutes%s", after(", and lost ", lost))
+		return fault(prove.Away, "is every failure retried?", "it did not connect again in 10 minutes%s", judge.Suffix(", and lost ", lost))
 	case len(lost) > 0:
-		return c.lostFault(o, lost)
+		return o.lostFault(lost)
 	}
-	return judge.Fault{}
+	return nil
 }
 
 // mendSilence returns what mends a client that does not notice silence.
@@ -132,26 +122,26 @@ func (o *outcome) mendGivingUp() (Kind, string) {
 }
 
 // lostFault is the fault of a client that came back and has lost values.
-func (c *check) lostFault(o *outcome, lost []any) judge.Fault {
-	f := fault(prove.Lost, "does it ask for what follows the last value that its consumer has taken?", "lost %s", judge.AtMost3(lost))
+func (o *outcome) lostFault(lost []any) []judge.Fault {
+	what, mend := "lost "+judge.AtMost3(lost), "does it ask for what follows the last value that its consumer has taken?"
 	if len(o.net.asked) == 0 { // it dials
 		if o.amid {
-			f.Mend = "does it take half a value for a whole one? A value and its position count when their end has come"
+			mend = "does it take half a value for a whole one? A value and its position count when their end has come"
 		}
 	} else if at, asked := o.net.sent, o.net.asked[0]; asked > at {
-		f.What += fmt.Sprintf(": after event %d it continued at event %d", at, asked+1)
-		f.Mend = "is the position one too far, or does it move before the event is taken? If events share one, it moves when the last of them has been taken"
+		what += fmt.Sprintf(": after event %d it continued at event %d", at, asked+1)
+		mend = "is the position one too far, or does it move before the event is taken? If events share one, it moves when the last of them has been taken"
 	} else {
-		f.Mend = "does it read ahead, and drop what it has read, or drop as repeated what it has not delivered? The position moves when the consumer has taken the value"
+		mend = "does it read ahead, and drop what it has read, or drop as repeated what it has not delivered? The position moves when the consumer has taken the value"
 	}
 	if o.net.breaks > 1 {
-		f.Mend = "does the position survive the second break, before and after the first value of a connection?"
+		mend = "does the position survive the second break, before and after the first value of a connection?"
 	}
-	return f
+	return fault(prove.Lost, mend, "%s", what)
 }
 
 // repeatedFault is the fault of a client that has repeated values.
-func (c *check) repeatedFault(o *outcome, f judge.Fault) judge.Fault {
+func (o *outcome) repeatedFault(f judge.Fault) judge.Fault {
 	if len(o.net.asked) > 0 {
 		f.What += fmt.Sprintf(": after event %d it continued at event %d", o.net.sent, o.net.asked[0]+1)
 		f.Mend = "is the position one too low (>= for >)? If the server sends its last event again, or events share a position, the client must drop what it has delivered, or say AtLeastOnce"
@@ -177,25 +167,25 @@ func (c *check) judgeStop(o *outcome) []judge.Fault {
 	case o.panicked != "" || o.net.spins:
 		return c.judgeDelivery(o)
 	case len(o.past) > 0:
-		return []judge.Fault{fault(prove.Stop, "does it return as soon as yield returns false?", "it called yield again after that had returned false, with %s", judge.AtMost3(o.past))}
+		return fault(prove.Stop, "does it return as soon as yield returns false?", "it called yield again after that had returned false, with %s", judge.AtMost3(o.past))
 	case o.late != nil && o.second == nil:
 		mend := "does every wait end with the context?"
 		if o.mute > 0 {
 			mend = "does the dial have the run's context?"
 		}
-		return []judge.Fault{fault(prove.Late, mend, "it has not returned a second later: %s", judge.List(virtual.Places(o.late)))}
+		return fault(prove.Late, mend, "it has not returned a second later: %s", judge.List(virtual.Places(o.late)))
 	case len(o.left) > 0 || o.unclosed > 0:
 		return c.judgeLeft(o)
 	case o.second == nil || errors.Is(o.err, stream.ErrNotRestartable):
 		return nil
 	}
 	if lost := c.Lost(o.second); len(lost) > 0 {
-		return []judge.Fault{fault(prove.Second, "is the position a variable outside of the stream? It belongs to one run, and moves when the consumer has taken the value",
-			"a second run of the stream lost %s", judge.AtMost3(lost))}
+		return fault(prove.Second, "is the position a variable outside of the stream? It belongs to one run, and moves when the consumer has taken the value",
+			"a second run of the stream lost %s", judge.AtMost3(lost))
 	}
 	for _, f := range c.Values(o.second) {
 		if Kind(f.Kind) == prove.Repeated {
-			return []judge.Fault{fault(prove.Second, "do runs share state?", "a second run of the stream %s", f.What)}
+			return fault(prove.Second, "do runs share state?", "a second run of the stream %s", f.What)
 		}
 	}
 	return nil
@@ -204,8 +194,8 @@ func (c *check) judgeStop(o *outcome) []judge.Fault {
 // judgeLag judges a client for which the log begins at its position.
 func (c *check) judgeLag(o *outcome) []judge.Fault {
 	if asked := o.net.asked; len(asked) > 0 && asked[0] < o.gone && asked[0] > 0 {
-		return []judge.Fault{fault(prove.Lag, "is a bookmark filtered inside open? Its position counts too (operators.ResumeMarked)",
-			"it asked for event %d, which is gone, although it had been sent event %d", asked[0]+1, o.gone)}
+		return fault(prove.Lag, "is a bookmark filtered inside open? Its position counts too (operators.ResumeMarked)",
+			"it asked for event %d, which is gone, although it had been sent event %d", asked[0]+1, o.gone)
 	}
 	return c.judgeDelivery(o)
 }
@@ -222,16 +212,16 @@ func (c *check) judgeGone(o *outcome) []judge.Fault {
 	case len(rest) == 0 || o.ended && errors.Is(o.err, o.net.lostErr):
 		return nil
 	case o.ended && o.err != nil:
-		return []judge.Fault{fault(prove.Gone, "wrap the error with %w", "it ended with the error %q, which does not match %q", o.err, o.net.lostErr)}
+		return fault(prove.Gone, "wrap the error with %w", "it ended with the error %q, which does not match %q", o.err, o.net.lostErr)
 	case o.ended:
-		return []judge.Fault{fault(prove.Gone, "return the error", "it ended without an error, and lost %s", judge.AtMost3(rest))}
+		return fault(prove.Gone, "return the error", "it ended without an error, and lost %s", judge.AtMost3(rest))
 	}
-	return []judge.Fault{fault(prove.Gone, "is there a Catch inside open that continues from a snapshot, or a Permanent error?",
-		"it asked %d times in an hour for a position that is gone, and lost %s", len(o.net.asked), judge.AtMost3(rest))}
+	return fault(prove.Gone, "is there a Catch inside open that continues from a snapshot, or a Permanent error?",
+		"it asked %d times in an hour for a position that is gone, and lost %s", len(o.net.asked), judge.AtMost3(rest))
 }
 
 // judgeStuck judges a run that did not come to an end.
-func (c *check) judgeStuck(o *outcome) judge.Fault {
+func (c *check) judgeStuck(o *outcome) []judge.Fault {
 	switch {
 	case o.net.hot != "":
 		return fault(prove.Hot, "does each turn of the loop wait, or end after an error?", "%s", o.net.hot)
@@ -239,7 +229,7 @@ func (c *check) judgeStuck(o *outcome) judge.Fault {
 		return fault(prove.Hot, "does each turn of the loop wait, or end after an error?", "it runs for 30 s of real time, and its virtual time does not move:%s",
 			virtual.List(slices.DeleteFunc(o.stuck, func(g virtual.Goroutine) bool { return g.State != "running" && g.State != "runnable" })))
 	case o.deaf && c.ref != nil:
-		return fault(prove.Silent, c.mendSilence(o), "it noticed nothing: it reads without a deadline, and no other goroutine of it waits for time%s", after("; it lost ", c.Lost(o.Tally)))
+		return fault(prove.Silent, c.mendSilence(o), "it noticed nothing: it reads without a deadline, and no other goroutine of it waits for time%s", judge.Suffix("; it lost ", c.Lost(o.Tally)))
 	}
 	return fault(prove.Unjudged, "", "this cannot be judged: time stands still in the bubble, because a goroutine waits for something that is not in it, or for a mutex that is held during a wait:%s",
 		virtual.Stuck(o.stuck))

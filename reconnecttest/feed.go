@@ -74,8 +74,6 @@ func (f Feed[T, P]) connect(n *network, at P) stream.Stream[T] {
 
 // send sends the events from next on, until the connection breaks.
 func (f Feed[T, P]) send(ctx context.Context, n *network, l *link, broken <-chan fate, next int, yield func(T) bool) error {
-	timer := time.NewTimer(eventPace)
-	defer timer.Stop()
 	for {
 		idle := next == len(f.Events) || !n.has(l, next)
 		pause := eventPace
@@ -85,13 +83,12 @@ func (f Feed[T, P]) send(ctx context.Context, n *network, l *link, broken <-chan
 		case idle:
 			pause = cmp.Or(f.Every, idlePause)
 		}
-		timer.Reset(pause)
 		var how fate
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case how = <-broken:
-		case <-timer.C:
+		case <-time.After(pause):
 			if !idle {
 				how = n.send(l, next)
 			}

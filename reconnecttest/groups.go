@@ -51,7 +51,10 @@ func (c *check) at(i int, sc scenario) scenario {
 	case sc.amid:
 		sc.where = fmt.Sprintf("%s in the middle of %s %d of %d", sc.where, c.noun, i+1, c.units)
 	default:
-		sc.where = fmt.Sprintf("%s before %s %d of %d%s", sc.where, c.noun, i+1, c.units, c.target.show(i))
+		sc.where = fmt.Sprintf("%s before %s %d of %d", sc.where, c.noun, i+1, c.units)
+		if !c.dials {
+			sc.where += fmt.Sprintf(" (%s)", judge.AtMost3(c.events[i:i+1]))
+		}
 	}
 	return sc
 }
@@ -189,7 +192,7 @@ func (c *check) judgeBreak(o *outcome) []judge.Fault {
 // flapping lets each connection break after its first value: at once, and if the client cannot stand that, two minutes
 // later. Waits are random, so a client is wrong only if it is wrong three times in both.
 func (c *check) flapping(t *testing.T, sc scenario) (found []judge.Fault, o *outcome) {
-	var never judge.Fault
+	var resets []judge.Fault
 	gaveUp := false
 	for _, sc.after = range []time.Duration{0, worked} {
 		for range 3 {
@@ -202,13 +205,13 @@ func (c *check) flapping(t *testing.T, sc scenario) (found []judge.Fault, o *out
 			if what == "" || slices.ContainsFunc(found, func(f judge.Fault) bool { return Kind(f.Kind) != prove.Lost && Kind(f.Kind) != prove.Repeated }) {
 				return found, o
 			}
-			never = fault(prove.Reset, "does a delivered value start the waits and the count over, or a connection that has worked for a minute?"+c.either(" (retry.ResetAfterItems(1))", ""), "%s", what)
+			resets = fault(prove.Reset, "does a delivered value start the waits and the count over, or a connection that has worked for a minute?"+c.either(" (retry.ResetAfterItems(1))", ""), "%s", what)
 		}
 	}
 	if gaveUp && c.reported(prove.GaveUp, prove.Ended, prove.Away) {
 		return nil, o // that explains it
 	}
-	return []judge.Fault{never}, o
+	return resets, o
 }
 
 // flapFault reports whether a fault counts when connections flap.
@@ -267,8 +270,8 @@ func (c *check) twins(t *testing.T, sc scenario) ([]judge.Fault, *outcome) {
 	if len(waits) == 0 || !slices.Equal(waits, one.net.waits[:len(waits)]) || slices.Max(waits) == 0 {
 		return nil, o
 	}
-	return []judge.Fault{fault(prove.Jitter, "is there jitter, from random numbers that differ between clients? NoJitter allows equal waits",
-		"both wait for exactly %v", waits[:min(len(waits), 3)])}, o
+	return fault(prove.Jitter, "is there jitter, from random numbers that differ between clients? NoJitter allows equal waits",
+		"both wait for exactly %v", waits[:min(len(waits), 3)]), o
 }
 
 // lossGroups returns the groups in which the server no longer has the first events.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/retrywhen/retrywhen/internal/goroutine"
 	"github.com/retrywhen/retrywhen/internal/judge"
+	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/prove"
 )
 
@@ -25,12 +26,18 @@ type (
 
 // check is a check of one client.
 type check struct {
-	options
-	target  target
+	judge.Allowed
+	noJitter  bool
+	known     []prove.Known
+	onFinding func(Finding)
+
 	name    string // CheckResume or Check
 	noun    string // of a unit: an event or a write
 	dials   bool   // the client has wires, whose writes can break in the middle
+	events  []any  // of a Feed
 	forgets bool   // the server can lose events
+	// begin starts a run. It returns the client, and the function that ends the rest.
+	begin func(b *virtual.Bubble, n *network) (clientFunc, func())
 
 	ref    judge.Reference
 	of     []int // the unit of each value
@@ -43,17 +50,16 @@ type check struct {
 	told      map[string]bool // the kinds of faults that were reported
 	unjudged  int             // runs that could not be judged,
 	spun      int             // and of those the ones that spun
-	whole     bool            // all scenarios were played
 	report    Report
 }
 
-func newCheck(name, noun string, target target, opts []Option) *check {
-	c := &check{name: name, noun: noun, target: target, positions: map[int]int{}, told: map[string]bool{}, whole: true}
+func newCheck(name, noun string, opts []Option) *check {
+	c := &check{name: name, noun: noun, positions: map[int]int{}, told: map[string]bool{}}
 	for i, option := range opts {
 		if option == nil {
 			panic(fmt.Sprintf("reconnecttest: %s: opts[%d] is nil", name, i))
 		}
-		option(&c.options)
+		option(c)
 	}
 	return c
 }
@@ -80,15 +86,12 @@ func (c *check) run(t testing.TB) Report {
 				reporter = sub
 			}
 			reporter.Helper()
-			played++
-			if c.ref == nil && (c.report.Scenarios > 0 || !c.measure(sub, reporter)) {
-				c.whole = false
-				return
+			if (c.ref != nil || c.report.Scenarios == 0 && c.measure(sub, reporter)) && c.playGroup(sub, reporter, g) {
+				played++
 			}
-			c.playGroup(sub, reporter, g)
 		})
 	}
-	if c.whole && played == len(groups) {
+	if played == len(groups) {
 		missing(t, c.name, c.report, c.known)
 	}
 	return c.report
@@ -100,7 +103,7 @@ func (c *check) measure(t *testing.T, reporter testing.TB) bool {
 	o := c.play(t, scenario{at: -1, where: "undisturbed"})
 	c.report.Scenarios++
 	r := o.net
-	var wrong judge.Fault
+	var wrong []judge.Fault
 	switch {
 	case o.stuck != nil:
 		wrong = c.judgeStuck(o)
@@ -113,12 +116,10 @@ func (c *check) measure(t *testing.T, reporter testing.TB) bool {
 	case r.values == 0:
 		wrong = fault(prove.Unjudged, "does it take all that comes, and does the server come to an end?", "it delivered %s and was not done in an hour", judge.Count(o.Count(), "value"))
 	}
-	if wrong.Kind != "" {
-		g := &judge.Group{}
-		g.Add(o.where, o.timeline, wrong)
-		c.tell(reporter, "undisturbed", g)
-	}
-	if r.values == 0 || wrong.Kind != "" && o.stuck == nil {
+	var g judge.Group
+	g.Add(o.where, o.timeline, wrong...)
+	c.tell(reporter, "undisturbed", &g)
+	if r.values == 0 || wrong != nil && o.stuck == nil {
 		return false
 	}
 	c.ref, c.of = o.Made()
@@ -131,28 +132,29 @@ func (c *check) measure(t *testing.T, reporter testing.TB) bool {
 	return true
 }
 
-// playGroup plays the scenarios of a group, until one cannot be judged. If the flag -run selects one of them, they are
-// subtests, with their timelines.
-func (c *check) playGroup(t *testing.T, reporter testing.TB, g group) {
+// playGroup plays the scenarios of a group, until one cannot be judged, and reports whether it has played all. If the flag
+// -run selects one of them, they are subtests, with their timelines.
+func (c *check) playGroup(t *testing.T, reporter testing.TB, g group) bool {
 	reporter.Helper()
 	var found judge.Group
 	alone := strings.Count(flag.Lookup("test.run").Value.String(), "/") > strings.Count(t.Name(), "/")
-	over := false
+	unjudged, skipped := false, 0
 	for i, sc := range g.scenarios() {
-		if over || i > 0 && c.unjudged >= 3 || c.spun >= 3 {
-			c.report.NotPlayed++
-			c.whole = false
+		if unjudged || i > 0 && c.unjudged >= 3 || c.spun >= 3 {
+			skipped++
 			continue
 		}
 		sc.alone = alone
-		play := func(t *testing.T) { over = c.playOne(t, g, sc, &found) }
+		play := func(t *testing.T) { unjudged = c.playOne(t, g, sc, &found) }
 		if alone {
 			t.Run(sc.name, play)
 		} else {
 			play(t)
 		}
 	}
+	c.report.NotPlayed += skipped
 	c.tell(reporter, g.name, &found)
+	return skipped == 0
 }
 
 // playOne plays a scenario, and reports whether it could not be judged.
@@ -160,8 +162,8 @@ func (c *check) playOne(t *testing.T, g group, sc scenario, found *judge.Group) 
 	faults, o := g.play(t, sc)
 	if o.stuck != nil {
 		wrong := c.judgeStuck(o)
-		faults = append(faults, wrong)
-		if Kind(wrong.Kind) == prove.Unjudged || o.spins {
+		faults = append(faults, wrong...)
+		if Kind(wrong[0].Kind) == prove.Unjudged || o.spins {
 			c.unjudged++
 		}
 		if o.spins { // each costs half a minute
@@ -188,8 +190,8 @@ func (o *outcome) missed() bool {
 // tell reports each kind once, and once more for each Known that it is.
 func (c *check) tell(reporter testing.TB, group string, g *judge.Group) {
 	reporter.Helper()
-	for _, f := range g.Found {
-		finding := Finding{Kind: Kind(f.Kind), Where: f.Where, What: f.What, Mend: f.Mend, Shown: f.Shown, Scenarios: f.Scenarios, Timeline: f.Timeline}
+	for _, f := range g.Faults {
+		finding := Finding{Kind: Kind(f.Kind), Where: f.Where, What: f.What, Mend: f.Mend, Shown: f.Shown, Scenarios: g.Scenarios, Timeline: f.Timeline}
 		known := slices.IndexFunc(c.known, func(k prove.Known) bool { return k.Kind == finding.Kind && strings.Contains(f.Where, k.Where) })
 		if known >= 0 {
 			finding.Known = c.known[known].Why

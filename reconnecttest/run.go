@@ -58,19 +58,15 @@ func (c *check) play(t *testing.T, sc scenario) *outcome {
 	}
 	sc.noun = c.noun
 	n := &network{scenario: sc}
-	unit := func() int { return n.soFar().units - 1 }
-	o := &outcome{scenario: sc, Tally: judge.NewTally(c.ref, unit)}
-	inBubble := *o
+	inBubble := &outcome{scenario: sc, Tally: judge.NewTally(c.ref, func() int { return n.soFar().units - 1 })}
 	stuck, spins := virtual.Try(t, func(b *virtual.Bubble, seen func()) {
 		n.news, n.seen, n.timeline = make(chan struct{}, 1), seen, judge.NewTimeline(1)
-		inBubble.playIn(b, c, n, unit)
+		inBubble.playIn(b, c, n)
 	})
-	if stuck == nil {
-		o = &inBubble
-	} else { // the bubble may still write to its outcome
+	o := inBubble
+	if stuck != nil { // the bubble may still write to its outcome
 		n.doomed.Store(true)
-		o.stuck, o.spins, o.net = stuck, spins, n.soFar()
-		o.deaf = !spins && n.deaf(c.target.own(stuck, n))
+		o = &outcome{scenario: sc, Tally: o.Tally, stuck: stuck, spins: spins, net: n.soFar(), deaf: !spins && n.deaf(n.own(stuck))}
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -78,22 +74,22 @@ func (c *check) play(t *testing.T, sc scenario) *outcome {
 	return o
 }
 
-func (o *outcome) playIn(b *virtual.Bubble, c *check, n *network, unit func() int) {
+func (o *outcome) playIn(b *virtual.Bubble, c *check, n *network) {
 	ctx, cancel := context.WithCancelCause(b.Context)
 	defer cancel(nil)
 	defer n.stop()
-	client, stop := c.target.begin(b, n)
+	client, stop := c.begin(b, n)
 	defer stop()
 	r := client.start(ctx, o.consumer(n, o.Tally, cancel))
 	w := &waiting{net: n, clientRun: r, own: func() []virtual.Goroutine {
-		return slices.DeleteFunc(c.target.own(b.Running(), n), httpDials)
+		return slices.DeleteFunc(n.own(b.Running()), httpDials)
 	}}
 	o.until(c, w, cancel)
 	if r.within(0) {
 		o.ended, o.err, o.panicked = o.stop == 0 && ctx.Err() == nil, r.err, r.panicked
 	}
 	if o.stop > 0 && r.within(prompt) && len(o.past) == 0 {
-		o.second = judge.NewTally(c.ref, unit)
+		o.second = judge.NewTally(c.ref, nil)
 		w.clientRun = client.start(ctx, o.consumer(n, o.second, cancel))
 		r = w.clientRun
 		w.until(c.took+recovery, o.second.Complete)
@@ -210,7 +206,8 @@ func (o *outcome) undisturbed(c *check, w *waiting) {
 	start := time.Now()
 	read, ended := false, false
 	for most := time.Hour + 2*time.Duration(c.units)*eventPace; !read && !ended && time.Since(start) < most; {
-		read, ended = c.target.complete(w.net, o.Quiet(start)), w.within(time.Second)
+		read = c.dials && o.Quiet(start) >= 20*time.Second || !c.dials && w.net.soFar().units == c.units
+		ended = w.within(time.Second)
 	}
 	values := o.Count()
 	if took := time.Since(start) - o.Quiet(start); read || ended {
@@ -233,7 +230,6 @@ type clientRun struct {
 // start starts the client.
 func (c clientFunc) start(ctx context.Context, got func(v any) bool) *clientRun {
 	r := &clientRun{done: make(chan struct{})}
-	id := make(chan int)
 	go func() {
 		defer close(r.done)
 		defer func() {
@@ -241,10 +237,9 @@ func (c clientFunc) start(ctx context.Context, got func(v any) bool) *clientRun 
 				r.panicked = fmt.Sprintf("%v\n%s", v, debug.Stack())
 			}
 		}()
-		id <- goroutine.Current().ID
+		r.id = goroutine.Current().ID
 		r.err = c(ctx, got)
 	}()
-	r.id = <-id
 	return r
 }
 
@@ -252,10 +247,9 @@ func (c clientFunc) start(ctx context.Context, got func(v any) bool) *clientRun 
 func (r *clientRun) within(d time.Duration) bool {
 	select {
 	case <-r.done:
-		return true
 	case <-time.After(d):
+		synctest.Wait()
 	}
-	synctest.Wait()
 	select {
 	case <-r.done:
 		return true
@@ -278,8 +272,7 @@ const mostShown = 200
 // until lets time pass until the condition holds, and reports whether it does. It waits no more when the client returns,
 // is a hot loop, or d is over.
 func (w *waiting) until(d time.Duration, condition func() bool) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
+	timeout := time.After(d)
 	for !condition() {
 		select {
 		case <-w.net.news:
@@ -291,7 +284,7 @@ func (w *waiting) until(d time.Duration, condition func() bool) bool {
 			}
 		case <-w.done:
 			return condition()
-		case <-timer.C:
+		case <-timeout:
 			return false
 		}
 	}

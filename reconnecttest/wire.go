@@ -17,8 +17,7 @@ type wire struct {
 
 	mu      sync.Mutex    // never held during a wait
 	changed chan struct{} // closed, and replaced, with each change
-	reset   bool
-	silent  bool // what is written is dropped
+	fate    fate          // with silence, what is written is dropped
 	client  *conn
 	server  *conn
 }
@@ -63,12 +62,8 @@ func (w *wire) sever(how fate) {
 	w.change(func() {
 		w.client.come(len(w.client.onWay))
 		w.server.come(len(w.server.onWay))
-		switch how {
-		case cut:
-			w.reset = true
-		case silence:
-			w.silent = true
-		case ends:
+		w.fate = how
+		if how == ends {
 			w.client.eof, w.server.eof, w.server.closed = true, true, true
 		}
 	})
@@ -78,14 +73,14 @@ func (w *wire) sever(how fate) {
 func (w *wire) dead() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.reset || w.silent || w.server.closed
+	return w.fate != unbroken || w.server.closed
 }
 
 // deaf reports whether the client waits for what a silent wire does not bring, without a deadline.
 func (w *wire) deaf() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.silent && w.client.waits && w.client.until.IsZero()
+	return w.fate == silence && w.client.waits && w.client.until.IsZero()
 }
 
 // come makes the first n bytes of what is on its way be there.
@@ -135,7 +130,7 @@ func (c *conn) take(p []byte) (n int, err error) {
 	c.in = c.in[n:]
 	switch {
 	case n > 0:
-	case c.wire.reset:
+	case c.wire.fate == cut:
 		err = errReset
 	case c.eof && len(c.onWay) == 0:
 		err = io.EOF
@@ -165,11 +160,11 @@ func (c *conn) Write(p []byte) (int, error) {
 	switch {
 	case c.closed:
 		return 0, &net.OpError{Op: "write", Net: "tcp", Addr: address, Err: net.ErrClosed}
-	case w.reset || c.peer.closed || c.eof && c == w.client:
+	case w.fate == cut || c.peer.closed || c.eof && c == w.client:
 		return 0, errBroken
 	case past(c.write):
 		return 0, &net.OpError{Op: "write", Net: "tcp", Addr: address, Err: os.ErrDeadlineExceeded}
-	case !w.silent:
+	case w.fate != silence:
 		c.peer.onWay = append(c.peer.onWay, p...)
 		time.AfterFunc(latency, func() {
 			w.change(func() { c.peer.come(n) })
@@ -183,7 +178,7 @@ func (c *conn) Close() error {
 	w := c.wire
 	w.change(func() {
 		c.closed = true
-		if !w.silent {
+		if w.fate != silence {
 			c.peer.eof = true
 		}
 	})
