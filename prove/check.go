@@ -32,14 +32,12 @@ func (t Target) Check(ctx context.Context) (Report, error) {
 	defer ticks.Wait()
 	defer c.cancel(nil)
 	ticks.Go(func() { c.clock.run(ctx) })
-	ref, err := c.measure(ctx, true)
-	if err != nil {
+	if err := c.measure(ctx, true); err != nil {
 		return report, err
 	}
-	c.ref = ref
 	var trials []trial
 	for _, way := range c.Ways {
-		for _, sc := range ref.scenarios(way) {
+		for _, sc := range c.ref.scenarios(way) {
 			trials = append(trials, trial{scenario: sc})
 		}
 	}
@@ -49,7 +47,7 @@ func (t Target) Check(ctx context.Context) (Report, error) {
 		c.try(ctx, &trials[i])
 		c.progress(1)
 	})
-	report.Values, report.Places = len(ref.values), len(ref.places)
+	report.Values, report.Places = len(c.ref.values), len(c.ref.places)
 	c.collect(&report, trials)
 	if err := context.Cause(ctx); err != nil {
 		return report, err
@@ -79,7 +77,7 @@ type check struct {
 	Target
 	clock   *clock
 	allowed judge.Allowed
-	ref     *undisturbed // nil until it is known
+	ref     undisturbed // without values until they are known
 	prefix  string
 	runs    atomic.Int64
 	cancel  context.CancelCauseFunc

@@ -50,7 +50,7 @@ const calm = 5 * time.Millisecond
 // run runs the link until both of its connections are closed.
 func (l *link) run() {
 	var d net.Dialer
-	server, err := d.DialContext(l.p.ctx, "tcp", l.p.server)
+	server, err := d.DialContext(l.p.ctx, "tcp", l.p.c.Server)
 	l.p.mu.Lock()
 	if err == nil {
 		l.server = server.(*net.TCPConn)
@@ -180,7 +180,7 @@ func (l *link) share(b []byte) (pass int, breaks bool) {
 		}
 	}
 	if pass > 0 {
-		p.chunks = append(p.chunks, chunk{conn: l.index, at: l.sent, half: halve(b[:pass]), came: p.clock.now()})
+		p.chunks = append(p.chunks, chunk{conn: l.index, at: l.sent, half: halve(b[:pass]), came: p.c.clock.now()})
 		p.passed = append(p.passed, b[:min(pass, keepBytes-len(p.passed))]...)
 		l.sent += int64(pass)
 	}
@@ -201,7 +201,7 @@ func (l *link) breakNow() {
 	l.broken = b.way
 	server := l.server
 	p.made++
-	p.brokenAt = p.clock.now()
+	p.brokenAt = p.c.clock.now()
 	p.backAt = time.Time{}
 	text := map[Way]string{Cut: "is cut", End: "is ended", Silence: "falls silent"}[b.way]
 	p.timeline.Note("connection %d %s after %d bytes", l.index+1, text, l.sent)

@@ -41,12 +41,7 @@ func (o *outcome) broke() bool {
 
 // play runs the program once.
 func (c *check) play(ctx context.Context, sc scenario) *outcome {
-	o := &outcome{scenario: sc, c: c, done: make(chan struct{})}
-	var ref judge.Reference
-	if c.ref != nil {
-		ref = c.ref.values
-	}
-	o.tally = judge.NewTally(ref, nil)
+	o := &outcome{scenario: sc, c: c, done: make(chan struct{}), tally: judge.NewTally(c.ref.values, nil)}
 	p, err := c.listen(ctx, sc.plan)
 	if err != nil {
 		o.trouble = err
@@ -113,7 +108,7 @@ func (o *outcome) watch(ctx context.Context, events <-chan error) {
 // until returns when the run is over, if nothing else happens.
 func (o *outcome) until(s seen, start, lastEvent time.Time) time.Time {
 	c, last := o.c, s.lastAt
-	if c.ref == nil {
+	if c.ref.values == nil {
 		most := start.Add(endless + time.Duration(c.Events)*c.Every)
 		o.endless = !c.clock.now().Before(most)
 		switch {

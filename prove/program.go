@@ -3,6 +3,7 @@ package prove
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -27,12 +28,12 @@ func (o *outcome) got(value string) {
 		return
 	}
 	o.tally.Enter(value)
-	if now := o.c.clock.now(); o.c.ref == nil {
+	if now := o.c.clock.now(); o.c.ref.values == nil {
 		o.arrivals = append(o.arrivals, now)
 	} else if o.without(value, now) {
 		o.past = append(o.past, value)
 	}
-	o.p.delivered(value, o.c.ref != nil && o.c.allowed.Done(o.tally))
+	o.p.delivered(value, o.c.ref.values != nil && o.c.allowed.Done(o.tally))
 	o.p.wake()
 }
 
@@ -43,8 +44,11 @@ const readAhead = 300 * time.Millisecond
 // it was not in what has passed, and undisturbed it comes a while after the place of the break.
 func (o *outcome) without(value string, now time.Time) bool {
 	s := o.p.look()
-	return s.made > 0 && !s.back && !s.working && now.Sub(s.brokenAt) > readAhead &&
-		o.c.ref.after(value, o.since) > readAhead && !o.p.carried(value)
+	if s.made == 0 || s.back || s.working || now.Sub(s.brokenAt) <= readAhead {
+		return false
+	}
+	i := slices.Index(o.c.ref.values, any(value))
+	return i >= 0 && o.c.ref.came[i].Sub(o.since) > readAhead && !o.p.carried(value)
 }
 
 // abandoned is how long a program that is late is waited for, beyond Stop.

@@ -40,7 +40,7 @@ type scenario struct {
 const refusal = 2 * time.Second
 
 // scenarios returns those of a way.
-func (u *undisturbed) scenarios(way Way) (all []scenario) {
+func (u undisturbed) scenarios(way Way) (all []scenario) {
 	add := func(p place, group, where string, plan ...breaking) {
 		plan[0].values = p.values
 		all = append(all, scenario{way: way, group: group, where: group + " " + where, plan: plan, since: p.came})
@@ -83,7 +83,7 @@ func (u *undisturbed) scenarios(way Way) (all []scenario) {
 
 // elsewhere returns the scenario with its first break in whichever connection it is, after as many values.
 func (s scenario) elsewhere() scenario {
-	s.plan = append([]breaking(nil), s.plan...)
+	s.plan = slices.Clone(s.plan)
 	s.plan[0].conn = anyConnection
 	s.where += fmt.Sprintf(", here after %s", judge.Count(s.plan[0].values, "value"))
 	return s

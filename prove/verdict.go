@@ -49,11 +49,7 @@ func (c *check) faults(o *outcome) (all []judge.Fault) {
 	if s.refused > hotConnections || s.hasty >= hotWaits {
 		add(Hot, "is there a wait before each connection?", "it connected %d times in the %v in which it was refused, %d times without a wait", s.refused, refusal, s.hasty)
 	}
-	for _, f := range c.allowed.Values(o.tally) {
-		if f.Kind != string(Foreign) || !c.ref.loose {
-			all = append(all, f)
-		}
-	}
+	all = append(all, c.allowed.Values(o.tally)...)
 	switch {
 	case o.late:
 		add(Late, "does every wait end when it is told to?", "it has not returned %v after it was told to end", c.Stop)

@@ -33,13 +33,8 @@ func (c *check) judgeDelivery(o *outcome) []judge.Fault {
 			judge.Count(len(o.grown), "goroutine"), judge.List(virtual.Places(o.grown)))...)
 	}
 	for _, f := range c.Values(o.Tally) {
-		switch Kind(f.Kind) {
-		case prove.Repeated:
+		if Kind(f.Kind) == prove.Repeated {
 			f = o.repeatedFault(f)
-		case prove.Foreign:
-			if c.timely {
-				continue
-			}
 		}
 		all = append(all, f)
 	}
@@ -69,14 +64,11 @@ func (c *check) judgeReturn(o *outcome, lost []any) []judge.Fault {
 		return fault(prove.Hot, "is there a wait before each connection, also after one that worked or was welcomed?", "%s", r.hot)
 	case o.ended && o.err != nil && c.GivesUp && (o.hour() || !breaks):
 	case o.ended && o.err != nil:
-		kind, advice := o.mendGivingUp()
-		if kind == prove.Reset {
-			advice += c.either(" (retry.ResetAfter)", "")
-		}
+		kind, mend := c.mendGivingUp(o)
 		if c.reported(prove.GaveUp) {
 			kind = prove.GaveUp
 		}
-		return fault(kind, advice, "it gave up after %s: %q", judge.Count(len(r.dials), "connection"), o.err)
+		return fault(kind, mend, "it gave up after %s: %q", judge.Count(len(r.dials), "connection"), o.err)
 	case o.ended && (!c.ends || len(lost) > 0):
 		mend := "does it return the error with which it gives up?"
 		if o.fate == ends && !o.hour() {
@@ -107,7 +99,7 @@ func (c *check) mendSilence(o *outcome) string {
 }
 
 // mendGivingUp returns the kind of fault of a client that gives up, and what mends it.
-func (o *outcome) mendGivingUp() (Kind, string) {
+func (c *check) mendGivingUp(o *outcome) (Kind, string) {
 	switch {
 	case o.hour():
 		return prove.GaveUp, "is there a limit? GivesUp allows that"
@@ -116,7 +108,7 @@ func (o *outcome) mendGivingUp() (Kind, string) {
 	case o.mute > 0:
 		return prove.GaveUp, "is a dial without an answer retried?"
 	case o.afterwards >= time.Hour:
-		return prove.Reset, "are attempts or time counted from the beginning? A connection that works starts the count over"
+		return prove.Reset, "are attempts or time counted from the beginning? A connection that works starts the count over" + c.either(" (retry.ResetAfter)", "")
 	}
 	return prove.GaveUp, "is this failure retried?"
 }

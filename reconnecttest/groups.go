@@ -32,12 +32,11 @@ func one(sc scenario) func() []scenario {
 
 // group returns a group whose scenarios are played once.
 func (c *check) group(name string, judges func(*outcome) []judge.Fault, scenarios func() []scenario) group {
-	return group{name, scenarios, func(t *testing.T, sc scenario) ([]judge.Fault, *outcome) {
-		o := c.play(t, sc)
-		if o.stuck != nil {
-			return nil, o
+	return group{name, scenarios, func(t *testing.T, sc scenario) (faults []judge.Fault, o *outcome) {
+		if o = c.play(t, sc); o.stuck == nil {
+			faults = judges(o)
 		}
-		return judges(o), o
+		return faults, o
 	}}
 }
 
@@ -93,33 +92,29 @@ func (c *check) atValues(name, where string, judges func(*outcome) []judge.Fault
 // breakGroups returns the groups in which one connection breaks.
 func (c *check) breakGroups() (groups []group) {
 	for _, sc := range []scenario{
-		{name: "cut", where: "the connection is cut", fate: cut},
-		{name: "cut amid", where: "the connection is cut", fate: cut, amid: true},
-		{name: "end", where: "the server ends the connection", fate: ends},
-		{name: "end amid", where: "the server ends the connection", fate: ends, amid: true},
-		{name: "silence", where: "the connection falls silent", fate: silence},
+		{name: "cut", where: cut.what(), fate: cut},
+		{name: "cut amid", where: cut.what(), fate: cut, amid: true},
+		{name: "end", where: ends.what(), fate: ends},
+		{name: "end amid", where: ends.what(), fate: ends, amid: true},
+		{name: "silence", where: silence.what(), fate: silence},
 		{name: "refusal", where: "the connection is cut, and the next two are refused,", fate: cut, refuse: 2},
 	} {
 		if c.dials || !sc.amid {
 			groups = append(groups, c.atUnits(sc, sc.name == "cut" || sc.name == "end", c.judgeBreak))
 		}
 	}
-	return append(groups, c.atValues("busy", "the connection is cut while the consumer is busy with", c.judgeBreak, func(i int) scenario { return scenario{busy: i} }))
+	return append(groups, c.atValues("busy", "the connection is cut while the consumer is busy with", c.judgeBreak, func(i int) scenario { return scenario{busyAt: i} }))
 }
 
 // twiceGroups returns the groups in which the next connection breaks too, or has no answer.
 func (c *check) twiceGroups() (groups []group) {
-	for _, sc := range []scenario{
-		{name: "cut twice", where: "the connection is cut", fate: cut},
-		{name: "end twice", where: "the server ends the connection", fate: ends},
-		{name: "silence twice", where: "the connection falls silent", fate: silence},
-	} {
-		groups = append(groups, c.group(sc.name, c.judgeBreak, func() []scenario {
+	for _, how := range []fate{cut, ends, silence} {
+		groups = append(groups, c.group(how.String()+" twice", c.judgeBreak, func() []scenario {
 			return each(1, 4, func(k int) scenario {
-				one := c.at(c.units/2, sc)
-				one.again, one.name = k, fmt.Sprintf("%s %d", c.noun, k)
-				one.where += fmt.Sprintf(", and the next one before its %s %d", c.noun, k)
-				return one
+				sc := c.at(c.units/2, scenario{where: how.what(), fate: how})
+				sc.again, sc.name = k, fmt.Sprintf("%s %d", c.noun, k)
+				sc.where += fmt.Sprintf(", and the next one before its %s %d", c.noun, k)
+				return sc
 			})
 		}))
 	}
@@ -131,8 +126,8 @@ func (c *check) twiceGroups() (groups []group) {
 // stopGroups returns the groups in which the consumer stops, or the context ends.
 func (c *check) stopGroups() []group {
 	groups := []group{
-		c.atValues("stop", "the consumer stops at", c.judgeStop, func(i int) scenario { return scenario{stop: i} }),
-		c.atValues("context in a delivery", "the context ends in the delivery of", c.judgeStop, func(i int) scenario { return scenario{cancel: i} }),
+		c.atValues("stop", "the consumer stops at", c.judgeStop, func(i int) scenario { return scenario{stopAt: i} }),
+		c.atValues("context in a delivery", "the context ends in the delivery of", c.judgeStop, func(i int) scenario { return scenario{cancelAt: i} }),
 		c.atUnits(scenario{name: "context in silence", where: "the context ends in a silent connection,", fate: silence, cancelIn: time.Second}, false, c.judgeStop),
 		c.group("context in a wait", c.judgeStop, func() []scenario {
 			return each(0, c.units-1, func(i int) scenario {
@@ -192,26 +187,23 @@ func (c *check) judgeBreak(o *outcome) []judge.Fault {
 // flapping lets each connection break after its first value: at once, and if the client cannot stand that, two minutes
 // later. Waits are random, so a client is wrong only if it is wrong three times in both.
 func (c *check) flapping(t *testing.T, sc scenario) (found []judge.Fault, o *outcome) {
-	var resets []judge.Fault
-	gaveUp := false
 	for _, sc.after = range []time.Duration{0, worked} {
 		for range 3 {
 			if o = c.play(t, sc); o.stuck != nil {
 				return nil, o
 			}
 			what := c.neverResets(o)
-			gaveUp = o.ended
 			found = slices.DeleteFunc(c.judgeDelivery(o), func(f judge.Fault) bool { return !c.flapFault(f, o, what) })
 			if what == "" || slices.ContainsFunc(found, func(f judge.Fault) bool { return Kind(f.Kind) != prove.Lost && Kind(f.Kind) != prove.Repeated }) {
 				return found, o
 			}
-			resets = fault(prove.Reset, "does a delivered value start the waits and the count over, or a connection that has worked for a minute?"+c.either(" (retry.ResetAfterItems(1))", ""), "%s", what)
 		}
 	}
-	if gaveUp && c.reported(prove.GaveUp, prove.Ended, prove.Away) {
+	if o.ended && c.reported(prove.GaveUp, prove.Ended, prove.Away) {
 		return nil, o // that explains it
 	}
-	return resets, o
+	return fault(prove.Reset, "does a delivered value start the waits and the count over, or a connection that has worked for a minute?"+c.either(" (retry.ResetAfterItems(1))", ""),
+		"%s", c.neverResets(o)), o
 }
 
 // flapFault reports whether a fault counts when connections flap.
@@ -263,11 +255,8 @@ func (c *check) twins(t *testing.T, sc scenario) ([]judge.Fault, *outcome) {
 		return nil, one
 	}
 	o := c.play(t, sc)
-	if o.stuck != nil {
-		return nil, o
-	}
 	waits := o.net.waits[:min(len(one.net.waits), len(o.net.waits))]
-	if len(waits) == 0 || !slices.Equal(waits, one.net.waits[:len(waits)]) || slices.Max(waits) == 0 {
+	if o.stuck != nil || len(waits) == 0 || !slices.Equal(waits, one.net.waits[:len(waits)]) || slices.Max(waits) == 0 {
 		return nil, o
 	}
 	return fault(prove.Jitter, "is there jitter, from random numbers that differ between clients? NoJitter allows equal waits",

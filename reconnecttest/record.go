@@ -110,14 +110,7 @@ func (n *network) wrote() {
 	}
 }
 
-// complete records that the undisturbed client has delivered all that there is.
-func (n *network) complete(values int, took time.Duration) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.values, n.took = values, took
-}
-
-// so far returns what the client did.
+// soFar returns what the client did.
 func (n *network) soFar() record {
 	n.mu.Lock()
 	defer n.mu.Unlock()

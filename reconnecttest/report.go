@@ -39,12 +39,11 @@ type check struct {
 	// begin starts a run. It returns the client, and the function that ends the rest.
 	begin func(b *virtual.Bubble, n *network) (clientFunc, func())
 
-	ref    judge.Reference
-	of     []int // the unit of each value
-	took   time.Duration
-	units  int
-	ends   bool // undisturbed, the client ends by itself
-	timely bool // it delivers values that come with time, which cannot be compared
+	ref   judge.Reference
+	of    []int // the unit of each value
+	took  time.Duration
+	units int
+	ends  bool // undisturbed, the client ends by itself
 
 	positions map[int]int     // of a client whose connection was cut before an event, at which it came back
 	told      map[string]bool // the kinds of faults that were reported
@@ -124,7 +123,7 @@ func (c *check) measure(t *testing.T, reporter testing.TB) bool {
 	}
 	c.ref, c.of = o.Made()
 	c.ref, c.of = c.ref[:r.values], c.of[:r.values]
-	c.took, c.ends, c.timely = r.took, o.ended, o.timely
+	c.took, c.ends, c.Foreign = r.took, o.ended, o.timely
 	if c.units == 0 {
 		c.units = c.of[r.values-1] + 1
 	}

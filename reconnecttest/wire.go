@@ -199,15 +199,12 @@ func (c *conn) SetDeadline(t time.Time) error {
 	return c.SetReadDeadline(t)
 }
 
-func (c *conn) SetReadDeadline(t time.Time) error {
-	c.called()
-	c.wire.change(func() { c.until = t })
-	return nil
-}
+func (c *conn) SetReadDeadline(t time.Time) error  { return c.set(&c.until, t) }
+func (c *conn) SetWriteDeadline(t time.Time) error { return c.set(&c.write, t) }
 
-func (c *conn) SetWriteDeadline(t time.Time) error {
+func (c *conn) set(deadline *time.Time, t time.Time) error {
 	c.called()
-	c.wire.change(func() { c.write = t })
+	c.wire.change(func() { *deadline = t })
 	return nil
 }
 

@@ -38,8 +38,8 @@ func (g *Group) Add(where string, timeline []string, faults ...Fault) {
 	}
 }
 
-// Allowed is what a user has allowed a client.
-type Allowed struct{ AtLeastOnce, AnyOrder, GivesUp, Latest bool }
+// Allowed is what a client may do: what its user has allowed, and deliver foreign values if it does so undisturbed.
+type Allowed struct{ AtLeastOnce, AnyOrder, GivesUp, Latest, Foreign bool }
 
 // Lost returns the values that a run should have delivered and has not.
 func (a Allowed) Lost(t *Tally) []any {
@@ -60,7 +60,7 @@ func (a Allowed) Values(t *Tally) (all []Fault) {
 		all = append(all, Fault{Kind: "repeated", What: "repeated " + AtMost3(t.repeated),
 			Mend: "does it ask for what follows the last value? If it cannot, AtLeastOnce allows repeated values"})
 	}
-	if len(t.foreign) > 0 {
+	if len(t.foreign) > 0 && !a.Foreign {
 		all = append(all, Fault{Kind: "foreign", What: "it delivered " + AtMost3(t.foreign) + ", which it does not deliver undisturbed",
 			Mend: "does it take half a value for a whole one? A value counts when its end has come"})
 	}
