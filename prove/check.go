@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -133,9 +134,7 @@ func orDefault[T int | time.Duration](name string, field *T, value T) {
 	if *field < 0 {
 		panic(fmt.Sprintf("prove: Target.%s is %v, want at least 0", name, *field))
 	}
-	if *field == 0 {
-		*field = value
-	}
+	*field = cmp.Or(*field, value)
 }
 
 // each calls f for each number below n, Parallel at once, until ctx ends.

@@ -52,17 +52,15 @@ func (l *link) run() {
 	var d net.Dialer
 	server, err := d.DialContext(l.p.ctx, "tcp", l.p.c.Server)
 	l.p.mu.Lock()
-	if err == nil {
-		l.server = server.(*net.TCPConn)
-	} else {
+	if err != nil {
 		l.p.dialError = err
 		l.p.timeline.Note("the server cannot be reached: %v", err)
-	}
-	l.p.mu.Unlock()
-	if err != nil {
+		l.p.mu.Unlock()
 		l.reset()
 		return
 	}
+	l.server = server.(*net.TCPConn)
+	l.p.mu.Unlock()
 	defer context.AfterFunc(l.p.ctx, l.reset)()
 	var up sync.WaitGroup
 	up.Go(l.up)

@@ -41,13 +41,11 @@ func (o *outcome) broke() bool {
 
 // play runs the program once.
 func (c *check) play(ctx context.Context, sc scenario) *outcome {
-	o := &outcome{scenario: sc, c: c, done: make(chan struct{}), tally: judge.NewTally(c.ref.values, nil)}
-	p, err := c.listen(ctx, sc.plan)
-	if err != nil {
-		o.trouble = err
+	o := &outcome{scenario: sc, c: c, done: make(chan struct{}), tally: judge.NewTally(c.ref.values, func() int { return 0 })}
+	if o.p, o.trouble = c.listen(ctx, sc.plan); o.trouble != nil {
 		return o
 	}
-	o.p = p
+	p := o.p
 	defer p.close()
 	r := Run{Name: fmt.Sprintf("%s%06d", c.prefix, c.runs.Add(1)), Addr: p.l.Addr().String(), Server: c.Server}
 	if c.Before != nil {

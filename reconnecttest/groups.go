@@ -72,9 +72,9 @@ func (c *check) atUnits(sc scenario, end bool, judges func(*outcome) []judge.Fau
 // atMiddle returns the group of one scenario, at the middle unit.
 func (c *check) atMiddle(sc scenario, judges func(*outcome) []judge.Fault) group {
 	return c.group(sc.name, judges, func() []scenario {
-		one := c.at(c.units/2, sc)
-		one.name = sc.name
-		return []scenario{one}
+		middle := c.at(c.units/2, sc)
+		middle.name = sc.name
+		return []scenario{middle}
 	})
 }
 
@@ -87,6 +87,11 @@ func (c *check) atValues(name, where string, judges func(*outcome) []judge.Fault
 			return sc
 		})
 	})
+}
+
+// groups returns all groups, in the order in which they are played.
+func (c *check) groups() []group {
+	return slices.Concat(c.breakGroups(), c.stopGroups(), c.twiceGroups(), c.outageGroups(), c.lossGroups())
 }
 
 // breakGroups returns the groups in which one connection breaks.
@@ -250,13 +255,13 @@ func mean(all []time.Duration) (d time.Duration) {
 
 // twins lets two clients lose their connections at the same moment of their run.
 func (c *check) twins(t *testing.T, sc scenario) ([]judge.Fault, *outcome) {
-	one := c.play(t, sc)
-	if one.stuck != nil {
-		return nil, one
+	other := c.play(t, sc)
+	if other.stuck != nil {
+		return nil, other
 	}
 	o := c.play(t, sc)
-	waits := o.net.waits[:min(len(one.net.waits), len(o.net.waits))]
-	if o.stuck != nil || len(waits) == 0 || !slices.Equal(waits, one.net.waits[:len(waits)]) || slices.Max(waits) == 0 {
+	waits := o.net.waits[:min(len(other.net.waits), len(o.net.waits))]
+	if o.stuck != nil || len(waits) == 0 || !slices.Equal(waits, other.net.waits[:len(waits)]) || slices.Max(waits) == 0 {
 		return nil, o
 	}
 	return fault(prove.Jitter, "is there jitter, from random numbers that differ between clients? NoJitter allows equal waits",

@@ -23,7 +23,7 @@ func TestGroups_AreDocumented(t *testing.T) {
 	stream.events = []any{1}
 	stream.units, client.units, client.dials, stream.forgets = 1, 1, true, true
 	for _, c := range []*check{stream, client} {
-		for _, g := range slices.Concat(c.breakGroups(), c.stopGroups(), c.twiceGroups(), c.outageGroups(), c.lossGroups()) {
+		for _, g := range c.groups() {
 			words := strings.Split(strings.ReplaceAll(g.name, ",", ""), " ")
 			if row := lost[g.name]; row != "" {
 				words = []string{row}

@@ -1,6 +1,7 @@
 package reconnecttest
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"slices"
@@ -75,7 +76,7 @@ func (c *check) run(t testing.TB) Report {
 	if goroutine.Current().Bubble != 0 {
 		panic("reconnecttest: " + c.name + ": called inside a synctest bubble; it makes bubbles of its own, so call it from the test itself")
 	}
-	groups := slices.Concat(c.breakGroups(), c.stopGroups(), c.twiceGroups(), c.outageGroups(), c.lossGroups())
+	groups := c.groups()
 	_, plain := t.(*testing.T)
 	played := 0
 	for _, g := range groups {
@@ -124,9 +125,7 @@ func (c *check) measure(t *testing.T, reporter testing.TB) bool {
 	c.ref, c.of = o.Made()
 	c.ref, c.of = c.ref[:r.values], c.of[:r.values]
 	c.took, c.ends, c.Foreign = r.took, o.ended, o.timely
-	if c.units == 0 {
-		c.units = c.of[r.values-1] + 1
-	}
+	c.units = cmp.Or(c.units, c.of[r.values-1]+1)
 	c.report.Values, c.report.Places = r.values, c.units
 	return true
 }
