@@ -164,17 +164,17 @@ func (c *check) progress(n int) {
 // certain in its group.
 func (c *check) try(ctx context.Context, t *trial) {
 	for n := 0; n < 2 && !t.played && ctx.Err() == nil; n++ {
-		t.faults, t.played = c.run(ctx, t)
+		t.faults, t.played = c.tryOnce(ctx, t)
 	}
 	if !c.confirm(t, nil) {
-		again, _ := c.run(ctx, t)
+		again, _ := c.tryOnce(ctx, t)
 		c.confirm(t, again)
 	}
 }
 
-// run plays a trial's scenario. It returns what is wrong, and whether the break took place; if not, it will do so in
+// tryOnce plays a trial's scenario. It returns what is wrong, and whether the break took place; if not, it will do so in
 // another connection if need be.
-func (c *check) run(ctx context.Context, t *trial) (faults []judge.Fault, broke bool) {
+func (c *check) tryOnce(ctx context.Context, t *trial) (faults []judge.Fault, broke bool) {
 	o := c.play(ctx, t.scenario)
 	switch {
 	case ctx.Err() != nil:

@@ -32,7 +32,7 @@ type proxy struct {
 	refusedAt time.Time     // when the last one was over,
 	calmed    time.Duration // and how long calm was for it, on a machine that may be busy
 	chunks    []chunk
-	values    int    // that the program has delivered
+	count     int    // that the program has delivered
 	passed    []byte // what has come from the server, the first part of it
 	timeline  judge.Timeline
 }
@@ -134,7 +134,7 @@ func (p *proxy) refuse(c *net.TCPConn) {
 func (p *proxy) delivered(value string, last bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.values++
+	p.count++
 	p.lastAt = p.c.clock.now()
 	p.timeline.Note("value %q", value)
 	if last && p.claimed == 0 && len(p.plan) > 0 && p.plan[0].conn == lastConnection {
@@ -197,7 +197,7 @@ func (p *proxy) look() seen {
 	s.back, s.noticed, s.connected = !s.backAt.IsZero(), true, len(p.links)
 	for _, l := range p.links {
 		s.working = s.working || l.worksLocked()
-		s.noticed = s.noticed && (l.broken != Silence || l.closed)
+		s.noticed = s.noticed && (l.broken != Silence || l.clientClosed)
 	}
 	return s
 }
@@ -207,7 +207,7 @@ func (p *proxy) look() seen {
 func (p *proxy) held() (n int) {
 	for limit := time.Now().Add(time.Second); ; time.Sleep(2 * time.Millisecond) {
 		p.mu.Lock()
-		n = len(slices.DeleteFunc(slices.Clone(p.links), func(l *link) bool { return l.broken == Cut || l.closed }))
+		n = len(slices.DeleteFunc(slices.Clone(p.links), func(l *link) bool { return l.broken == Cut || l.clientClosed }))
 		p.mu.Unlock()
 		if n == 0 || time.Now().After(limit) {
 			return n

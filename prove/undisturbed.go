@@ -15,7 +15,7 @@ import (
 type undisturbed struct {
 	values judge.Reference
 	took   time.Duration // from the first connection to the last value
-	ends   bool          // it ends by itself
+	finite bool          // it ends by itself
 	places []place
 	chunks int         // that count
 	early  []int64     // where the first chunks of the first connection began
@@ -48,7 +48,7 @@ func (c *check) measure(ctx context.Context, again bool) error {
 	o := runs[0]
 	one, _ := o.tally.Made()
 	two, _ := runs[1].tally.Made()
-	u := undisturbed{values: one, took: o.seen.lastAt.Sub(o.seen.first), ends: o.ended && runs[1].ended, came: o.arrivals}
+	u := undisturbed{values: one, took: o.seen.lastAt.Sub(o.seen.first), finite: o.ended && runs[1].ended, came: o.arrivals}
 	if difference := c.differ(one, two); difference != "" {
 		if !c.Latest || one[len(one)-1] != two[len(two)-1] {
 			if again {
@@ -62,7 +62,7 @@ func (c *check) measure(ctx context.Context, again bool) error {
 	for _, k := range o.chunks {
 		if !k.came.After(o.seen.lastAt) {
 			before := slices.IndexFunc(o.arrivals, func(at time.Time) bool { return at.After(k.came) })
-			all = append(all, place{chunk: k, number: len(all) + 1, values: max(0, before)})
+			all = append(all, place{chunk: k, number: len(all) + 1, before: max(0, before)})
 			if k.conn == 0 && len(u.early) < mostEarly {
 				u.early = append(u.early, k.at)
 			}

@@ -28,7 +28,7 @@ func (c *check) faults(o *outcome) (all []judge.Fault) {
 			mend = "is a refusal retried, and often enough?"
 		}
 		add(GaveUp, mend+" GivesUp (--gives-up) allows it", "it gave up after %s: %v", judge.Count(s.connected+s.refused, "connection"), o.err)
-	case o.ended && (!c.ref.ends || len(lost) > 0):
+	case o.ended && (!c.ref.finite || len(lost) > 0):
 		add(Ended, "is the end of a connection taken for the end of the feed?", "it ended without an error%s", and)
 	case o.ended:
 	case len(o.past) > 0:

@@ -43,7 +43,7 @@ func Check[V any](t testing.TB, newRun func() Run[V], opts ...Option) Report {
 	c := newCheck("Check", "write", opts)
 	c.dials = true
 	c.begin = func(b *virtual.Bubble, n *network) (clientFunc, func()) { return beginRun(newRun(), b, n) }
-	return c.run(t)
+	return c.playGroups(t)
 }
 
 // clientLabel is the label of the goroutines that a client starts, and clients numbers the clients.
@@ -59,12 +59,12 @@ func beginRun[V any](run Run[V], b *virtual.Bubble, n *network) (clientFunc, fun
 	case run.Client == nil:
 		panic("reconnecttest: Check: newRun returned a Run whose Client is nil")
 	}
-	h := &host{net: n, serve: run.Serve, ctx: b.Context}
+	h := &host{network: n, serve: run.Serve, ctx: b.Context}
 	n.restarts = h.restart
 	h.start()
-	n.client = strconv.FormatInt(clients.Add(1), 10)
+	n.label = strconv.FormatInt(clients.Add(1), 10)
 	return func(ctx context.Context, got func(any) bool) (err error) {
-		pprof.Do(ctx, pprof.Labels(clientLabel, n.client), func(ctx context.Context) {
+		pprof.Do(ctx, pprof.Labels(clientLabel, n.label), func(ctx context.Context) {
 			err = run.Client(ctx, h.dial, func(v V) { got(v) })
 		})
 		return err

@@ -42,5 +42,5 @@ func CheckResume[T, P, V any](t testing.TB, feed Feed[T, P], client func(connect
 			return st(ctx, func(v V) bool { return got(v) })
 		}, func() {}
 	}
-	return c.run(t)
+	return c.playGroups(t)
 }

@@ -28,8 +28,8 @@ func (c *check) either(ofStream, ofClient string) string {
 // judgeDelivery judges what a client delivered, and how it ended.
 func (c *check) judgeDelivery(o *outcome) []judge.Fault {
 	all := c.judgeReturn(o, c.Lost(o.Tally))
-	if o.hour() && len(o.grown) > max(10, len(o.net.dials)/2) {
-		all = append(all, fault(prove.Left, "does each attempt end what it starts?", "after %s, %s run: %s", judge.Count(len(o.net.dials), "connection"),
+	if o.hour() && len(o.grown) > max(10, len(o.record.dials)/2) {
+		all = append(all, fault(prove.Left, "does each attempt end what it starts?", "after %s, %s run: %s", judge.Count(len(o.record.dials), "connection"),
 			judge.Count(len(o.grown), "goroutine"), judge.List(virtual.Places(o.grown)))...)
 	}
 	for _, f := range c.Values(o.Tally) {
@@ -55,21 +55,21 @@ func (c *check) judgeLeft(o *outcome) []judge.Fault {
 
 // judgeReturn judges whether a client came back, and what it lost.
 func (c *check) judgeReturn(o *outcome, lost []any) []judge.Fault {
-	r := o.net
-	breaks := r.breaks > 0
+	r := o.record
+	broke := r.breaks > 0
 	switch {
 	case o.panicked != "":
 		return fault(prove.Panic, "", "it panicked: %s", o.panicked)
 	case r.hot != "":
 		return fault(prove.Hot, "is there a wait before each connection, also after one that worked or was welcomed?", "%s", r.hot)
-	case o.ended && o.err != nil && c.GivesUp && (o.hour() || !breaks):
+	case o.ended && o.err != nil && c.GivesUp && (o.hour() || !broke):
 	case o.ended && o.err != nil:
 		kind, mend := c.mendGivingUp(o)
 		if c.reported(prove.GaveUp) {
 			kind = prove.GaveUp
 		}
 		return fault(kind, mend, "it gave up after %s: %q", judge.Count(len(r.dials), "connection"), o.err)
-	case o.ended && (!c.ends || len(lost) > 0):
+	case o.ended && (!c.finite || len(lost) > 0):
 		mend := "does it return the error with which it gives up?"
 		if o.fate == ends && !o.hour() {
 			mend = c.either("is there a MustNotEnd inside open? The end of a connection is not the end of the feed",
@@ -82,7 +82,7 @@ func (c *check) judgeReturn(o *outcome, lost []any) []judge.Fault {
 			"it waited for %v before it connected again", slices.Max(r.waits).Round(time.Second))
 	case len(lost) > 0 && !r.back && o.fate == silence:
 		return fault(prove.Silent, c.mendSilence(o), "it noticed nothing in 10 minutes%s", judge.Suffix(", and lost ", lost))
-	case breaks && !r.back && (len(lost) > 0 || !r.connected):
+	case broke && !r.back && (len(lost) > 0 || !r.connected):
 		return fault(prove.Away, "is every failure retried?", "it did not connect again in 10 minutes%s", judge.Suffix(", and lost ", lost))
 	case len(lost) > 0:
 		return o.lostFault(lost)
@@ -92,7 +92,7 @@ func (c *check) judgeReturn(o *outcome, lost []any) []judge.Fault {
 
 // mendSilence returns what mends a client that does not notice silence.
 func (c *check) mendSilence(o *outcome) string {
-	if o.net.breaks > 1 || o.mute > 0 {
+	if o.record.breaks > 1 || o.ignore > 0 {
 		return c.either("is the Timeout inside open, so that each connection has it?", "does each connection have the deadlines of the first, from its handshake on?")
 	}
 	return c.either("is there a Timeout inside open?", "does each read have a deadline, longer than the time between heartbeats?")
@@ -105,7 +105,7 @@ func (c *check) mendGivingUp(o *outcome) (Kind, string) {
 		return prove.GaveUp, "is there a limit? GivesUp allows that"
 	case o.refuse > 0:
 		return prove.GaveUp, "is a refusal retried, and often enough?"
-	case o.mute > 0:
+	case o.ignore > 0:
 		return prove.GaveUp, "is a dial without an answer retried?"
 	case o.afterwards >= time.Hour:
 		return prove.Reset, "are attempts or time counted from the beginning? A connection that works starts the count over" + c.either(" (retry.ResetAfter)", "")
@@ -116,17 +116,17 @@ func (c *check) mendGivingUp(o *outcome) (Kind, string) {
 // lostFault is the fault of a client that came back and has lost values.
 func (o *outcome) lostFault(lost []any) []judge.Fault {
 	what, mend := "lost "+judge.AtMost3(lost), "does it ask for what follows the last value that its consumer has taken?"
-	if len(o.net.asked) == 0 { // it dials
+	if len(o.record.asked) == 0 { // it dials
 		if o.amid {
 			mend = "does it take half a value for a whole one? A value and its position count when their end has come"
 		}
-	} else if at, asked := o.net.sent, o.net.asked[0]; asked > at {
+	} else if at, asked := o.record.sentBefore, o.record.asked[0]; asked > at {
 		what += fmt.Sprintf(": after event %d it continued at event %d", at, asked+1)
 		mend = "is the position one too far, or does it move before the event is taken? If events share one, it moves when the last of them has been taken"
 	} else {
 		mend = "does it read ahead, and drop what it has read, or drop as repeated what it has not delivered? The position moves when the consumer has taken the value"
 	}
-	if o.net.breaks > 1 {
+	if o.record.breaks > 1 {
 		mend = "does the position survive the second break, before and after the first value of a connection?"
 	}
 	return fault(prove.Lost, mend, "%s", what)
@@ -134,21 +134,21 @@ func (o *outcome) lostFault(lost []any) []judge.Fault {
 
 // repeatedFault is the fault of a client that has repeated values.
 func (o *outcome) repeatedFault(f judge.Fault) judge.Fault {
-	if len(o.net.asked) > 0 {
-		f.What += fmt.Sprintf(": after event %d it continued at event %d", o.net.sent, o.net.asked[0]+1)
+	if len(o.record.asked) > 0 {
+		f.What += fmt.Sprintf(": after event %d it continued at event %d", o.record.sentBefore, o.record.asked[0]+1)
 		f.Mend = "is the position one too low (>= for >)? If the server sends its last event again, or events share a position, the client must drop what it has delivered, or say AtLeastOnce"
-		if o.net.asked[0] == 0 && o.net.sent > 1 {
+		if o.record.asked[0] == 0 && o.record.sentBefore > 1 {
 			f.Mend = "does it start from the beginning? Resume continues at a position"
 		}
 	}
-	if o.net.breaks > 1 {
+	if o.record.breaks > 1 {
 		f.Mend = "does the position survive the second break?"
 	}
 	return f
 }
 
-// first returns the index of the first value that comes from the unit or from a later one.
-func (c *check) first(unit int) int {
+// firstOf returns the index of the first value that comes from the unit or from a later one.
+func (c *check) firstOf(unit int) int {
 	i, _ := slices.BinarySearch(c.of, unit)
 	return i
 }
@@ -156,13 +156,13 @@ func (c *check) first(unit int) int {
 // judgeStop judges a client whose context has ended or whose consumer has stopped.
 func (c *check) judgeStop(o *outcome) []judge.Fault {
 	switch {
-	case o.panicked != "" || o.net.spins:
+	case o.panicked != "" || o.record.spins:
 		return c.judgeDelivery(o)
 	case len(o.past) > 0:
 		return fault(prove.Stop, "does it return as soon as yield returns false?", "it called yield again after that had returned false, with %s", judge.AtMost3(o.past))
 	case o.late != nil && o.second == nil:
 		mend := "does every wait end with the context?"
-		if o.mute > 0 {
+		if o.ignore > 0 {
 			mend = "does the dial have the run's context?"
 		}
 		return fault(prove.Late, mend, "it has not returned a second later: %s", judge.List(virtual.Places(o.late)))
@@ -185,7 +185,7 @@ func (c *check) judgeStop(o *outcome) []judge.Fault {
 
 // judgeLag judges a client for which the log begins at its position.
 func (c *check) judgeLag(o *outcome) []judge.Fault {
-	if asked := o.net.asked; len(asked) > 0 && asked[0] < o.gone && asked[0] > 0 {
+	if asked := o.record.asked; len(asked) > 0 && asked[0] < o.gone && asked[0] > 0 {
 		return fault(prove.Lag, "is a bookmark filtered inside open? Its position counts too (operators.ResumeMarked)",
 			"it asked for event %d, which is gone, although it had been sent event %d", asked[0]+1, o.gone)
 	}
@@ -194,29 +194,29 @@ func (c *check) judgeLag(o *outcome) []judge.Fault {
 
 // judgeGone judges a client whose position is lost.
 func (c *check) judgeGone(o *outcome) []judge.Fault {
-	rest := o.Lost(c.first(o.gone))
+	rest := o.Lost(c.firstOf(o.gone))
 	if c.Latest {
 		rest = c.Lost(o.Tally)
 	}
 	switch {
-	case o.panicked != "" || o.net.hot != "":
+	case o.panicked != "" || o.record.hot != "":
 		return c.judgeDelivery(o)
-	case len(rest) == 0 || o.ended && errors.Is(o.err, o.net.lostErr):
+	case len(rest) == 0 || o.ended && errors.Is(o.err, o.record.goneErr):
 		return nil
 	case o.ended && o.err != nil:
-		return fault(prove.Gone, "wrap the error with %w", "it ended with the error %q, which does not match %q", o.err, o.net.lostErr)
+		return fault(prove.Gone, "wrap the error with %w", "it ended with the error %q, which does not match %q", o.err, o.record.goneErr)
 	case o.ended:
 		return fault(prove.Gone, "return the error", "it ended without an error, and lost %s", judge.AtMost3(rest))
 	}
 	return fault(prove.Gone, "is there a Catch inside open that continues from a snapshot, or a Permanent error?",
-		"it asked %d times in an hour for a position that is gone, and lost %s", len(o.net.asked), judge.AtMost3(rest))
+		"it asked %d times in an hour for a position that is gone, and lost %s", len(o.record.asked), judge.AtMost3(rest))
 }
 
 // judgeStuck judges a run that did not come to an end.
 func (c *check) judgeStuck(o *outcome) []judge.Fault {
 	switch {
-	case o.net.hot != "":
-		return fault(prove.Hot, "does each turn of the loop wait, or end after an error?", "%s", o.net.hot)
+	case o.record.hot != "":
+		return fault(prove.Hot, "does each turn of the loop wait, or end after an error?", "%s", o.record.hot)
 	case o.spins:
 		return fault(prove.Hot, "does each turn of the loop wait, or end after an error?", "it runs for 30 s of real time, and its virtual time does not move:%s",
 			virtual.List(slices.DeleteFunc(o.stuck, func(g virtual.Goroutine) bool { return g.State != "running" && g.State != "runnable" })))

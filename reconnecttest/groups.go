@@ -26,7 +26,7 @@ func each(first, last int, f func(i int) scenario) (all []scenario) {
 	return all
 }
 
-func one(sc scenario) func() []scenario {
+func only(sc scenario) func() []scenario {
 	return func() []scenario { return []scenario{sc} }
 }
 
@@ -58,11 +58,11 @@ func (c *check) at(i int, sc scenario) scenario {
 	return sc
 }
 
-// atUnits returns the group of a scenario at each unit. end: and after the last one.
-func (c *check) atUnits(sc scenario, end bool, judges func(*outcome) []judge.Fault) group {
+// atUnits returns the group of a scenario at each unit. behind: and after the last one.
+func (c *check) atUnits(sc scenario, behind bool, judges func(*outcome) []judge.Fault) group {
 	return c.group(sc.name, judges, func() []scenario {
 		last := c.units - 1
-		if end && !c.ends {
+		if behind && !c.finite {
 			last = c.units
 		}
 		return each(0, last, func(i int) scenario { return c.at(i, sc) })
@@ -124,8 +124,8 @@ func (c *check) twiceGroups() (groups []group) {
 		}))
 	}
 	return append(groups,
-		c.atMiddle(scenario{name: "no answer", where: "the connection is cut, and the next two have no answer,", fate: cut, mute: 2}, c.judgeBreak),
-		c.atMiddle(scenario{name: "context in a dial", where: "the context ends in a dial without an answer, after a cut", fate: cut, mute: 2, cancelIn: eventPace}, c.judgeStop))
+		c.atMiddle(scenario{name: "no answer", where: "the connection is cut, and the next two have no answer,", fate: cut, ignore: 2}, c.judgeBreak),
+		c.atMiddle(scenario{name: "context in a dial", where: "the context ends in a dial without an answer, after a cut", fate: cut, ignore: 2, cancelIn: eventPace}, c.judgeStop))
 }
 
 // stopGroups returns the groups in which the consumer stops, or the context ends.
@@ -159,8 +159,8 @@ func (c *check) outageGroups() []group {
 	}
 	idle.name = "idle"
 	groups := []group{
-		{"flapping", one(scenario{name: "flapping", at: -1, flaps: true, where: "each connection delivers one value and is cut"}), c.flapping},
-		c.group("idle", c.judgeBreak, one(idle)),
+		{"flapping", only(scenario{name: "flapping", at: -1, flaps: true, where: "each connection delivers one value and is cut"}), c.flapping},
+		c.group("idle", c.judgeBreak, only(idle)),
 		down("down", cut, -1, "the server refuses connections"),
 		down("accept and end", ends, 0, "the server accepts connections and ends them at once,"),
 	}
@@ -183,8 +183,8 @@ func (c *check) outageGroups() []group {
 
 // judgeBreak judges a client whose connection broke.
 func (c *check) judgeBreak(o *outcome) []judge.Fault {
-	if len(o.net.asked) > 0 && o.fate == cut && !o.hour() && o.again == 0 {
-		c.positions[o.at] = o.net.asked[0]
+	if len(o.record.asked) > 0 && o.fate == cut && !o.hour() && o.again == 0 {
+		c.positions[o.at] = o.record.asked[0]
 	}
 	return c.judgeDelivery(o)
 }
@@ -229,13 +229,13 @@ func (c *check) flapFault(f judge.Fault, o *outcome, never string) bool {
 
 // neverResets returns what is wrong with a client whose connections flap, "" if nothing is.
 func (c *check) neverResets(o *outcome) string {
-	waits := o.net.waits
+	waits := o.record.waits
 	third := len(waits) / 3
 	switch {
 	case o.ended && o.err != nil:
-		return fmt.Sprintf("it gave up after %s: %q", judge.Count(len(o.net.dials), "connection"), o.err)
-	case o.ended && !c.ends:
-		return "it ended after " + judge.Count(len(o.net.dials), "connection")
+		return fmt.Sprintf("it gave up after %s: %q", judge.Count(len(o.record.dials), "connection"), o.err)
+	case o.ended && !c.finite:
+		return "it ended after " + judge.Count(len(o.record.dials), "connection")
 	case third == 0:
 		return ""
 	}
@@ -260,8 +260,8 @@ func (c *check) twins(t *testing.T, sc scenario) ([]judge.Fault, *outcome) {
 		return nil, other
 	}
 	o := c.play(t, sc)
-	waits := o.net.waits[:min(len(other.net.waits), len(o.net.waits))]
-	if o.stuck != nil || len(waits) == 0 || !slices.Equal(waits, other.net.waits[:len(waits)]) || slices.Max(waits) == 0 {
+	waits := o.record.waits[:min(len(other.record.waits), len(o.record.waits))]
+	if o.stuck != nil || len(waits) == 0 || !slices.Equal(waits, other.record.waits[:len(waits)]) || slices.Max(waits) == 0 {
 		return nil, o
 	}
 	return fault(prove.Jitter, "is there jitter, from random numbers that differ between clients? NoJitter allows equal waits",
@@ -307,4 +307,4 @@ func (c *check) position(i int) int {
 }
 
 // delivers reports whether the events from first to before last deliver a value.
-func (c *check) delivers(first, last int) bool { return c.first(first) < c.first(last) }
+func (c *check) delivers(first, last int) bool { return c.firstOf(first) < c.firstOf(last) }

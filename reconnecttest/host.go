@@ -13,9 +13,9 @@ import (
 
 // host is where a server runs.
 type host struct {
-	net   *network
-	ctx   context.Context
-	serve func(context.Context, net.Listener)
+	network *network
+	ctx     context.Context
+	serve   func(context.Context, net.Listener)
 
 	listener atomic.Pointer[port]
 }
@@ -44,9 +44,9 @@ func (h *host) restart() {
 }
 
 func (h *host) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	w := newWire(h.net)
+	w := newWire(h.network)
 	w.link.offer = func() bool { return h.listener.Load().offer(w.server) }
-	if err := h.net.dial(ctx, w.link); err != nil {
+	if err := h.network.dial(ctx, w.link); err != nil {
 		return nil, err
 	}
 	if ctx.Err() != nil {
@@ -58,10 +58,10 @@ func (h *host) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 
 // own returns those goroutines that are the client's.
 func (n *network) own(all []virtual.Goroutine) []virtual.Goroutine {
-	if n.client == "" || len(all) == 0 {
+	if n.label == "" || len(all) == 0 {
 		return all
 	}
-	labelled := goroutine.Labelled(clientLabel, n.client) // without their numbers
+	labelled := goroutine.Labelled(clientLabel, n.label) // without their numbers
 	return slices.DeleteFunc(slices.Clone(all), func(g virtual.Goroutine) bool {
 		i := slices.Index(labelled, g.Start())
 		if i >= 0 {

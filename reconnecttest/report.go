@@ -40,11 +40,11 @@ type check struct {
 	// begin starts a run. It returns the client, and the function that ends the rest.
 	begin func(b *virtual.Bubble, n *network) (clientFunc, func())
 
-	ref   judge.Reference
-	of    []int // the unit of each value
-	took  time.Duration
-	units int
-	ends  bool // undisturbed, the client ends by itself
+	ref    judge.Reference
+	of     []int // the unit of each value
+	took   time.Duration
+	units  int
+	finite bool // undisturbed, the client ends by itself
 
 	positions map[int]int     // of a client whose connection was cut before an event, at which it came back
 	told      map[string]bool // the kinds of faults that were reported
@@ -64,8 +64,8 @@ func newCheck(name, noun string, opts []Option) *check {
 	return c
 }
 
-// run plays the groups, and reports what they show.
-func (c *check) run(t testing.TB) Report {
+// playGroups plays the groups, and reports what they show.
+func (c *check) playGroups(t testing.TB) Report {
 	t.Helper()
 	runner, ok := t.(interface {
 		Run(string, func(*testing.T)) bool
@@ -102,7 +102,7 @@ func (c *check) measure(t *testing.T, reporter testing.TB) bool {
 	reporter.Helper()
 	o := c.play(t, scenario{at: -1, where: "undisturbed"})
 	c.report.Scenarios++
-	r := o.net
+	r := o.record
 	var wrong []judge.Fault
 	switch {
 	case o.stuck != nil:
@@ -124,7 +124,7 @@ func (c *check) measure(t *testing.T, reporter testing.TB) bool {
 	}
 	c.ref, c.of = o.Made()
 	c.ref, c.of = c.ref[:r.values], c.of[:r.values]
-	c.took, c.ends, c.Foreign = r.took, o.ended, o.timely
+	c.took, c.finite, c.Foreign = r.took, o.ended, o.timely
 	c.units = cmp.Or(c.units, c.of[r.values-1]+1)
 	c.report.Values, c.report.Places = r.values, c.units
 	return true
@@ -136,14 +136,14 @@ func (c *check) playGroup(t *testing.T, reporter testing.TB, g group) bool {
 	reporter.Helper()
 	var found judge.Group
 	alone := strings.Count(flag.Lookup("test.run").Value.String(), "/") > strings.Count(t.Name(), "/")
-	unjudged, skipped := false, 0
+	stuck, skipped := false, 0
 	for i, sc := range g.scenarios() {
-		if unjudged || i > 0 && c.unjudged >= 3 || c.spun >= 3 {
+		if stuck || i > 0 && c.unjudged >= 3 || c.spun >= 3 {
 			skipped++
 			continue
 		}
 		sc.alone = alone
-		play := func(t *testing.T) { unjudged = c.playOne(t, g, sc, &found) }
+		play := func(t *testing.T) { stuck = c.playOne(t, g, sc, &found) }
 		if alone {
 			t.Run(sc.name, play)
 		} else {
@@ -155,8 +155,8 @@ func (c *check) playGroup(t *testing.T, reporter testing.TB, g group) bool {
 	return skipped == 0
 }
 
-// playOne plays a scenario, and reports whether it could not be judged.
-func (c *check) playOne(t *testing.T, g group, sc scenario, found *judge.Group) (unjudged bool) {
+// playOne plays a scenario, and reports whether it did not come to an end.
+func (c *check) playOne(t *testing.T, g group, sc scenario, found *judge.Group) (stuck bool) {
 	faults, o := g.play(t, sc)
 	if o.stuck != nil {
 		wrong := c.judgeStuck(o)
@@ -182,7 +182,7 @@ func (c *check) playOne(t *testing.T, g group, sc scenario, found *judge.Group) 
 
 // missed reports whether the break of a scenario has not taken place.
 func (o *outcome) missed() bool {
-	return o.stuck == nil && (o.fate != unbroken && o.net.breaks == 0 || o.again > 0 && o.net.breaks < 2 && !o.ended && o.net.back)
+	return o.stuck == nil && (o.fate != unbroken && o.record.breaks == 0 || o.again > 0 && o.record.breaks < 2 && !o.ended && o.record.back)
 }
 
 // tell reports each kind once, and once more for each Known that it is.

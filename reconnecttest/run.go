@@ -24,7 +24,7 @@ type clientFunc func(ctx context.Context, got func(v any) bool) error
 type outcome struct {
 	scenario
 	*judge.Tally
-	net    record       // until the context ended
+	record record       // until the context ended
 	second *judge.Tally // of the second run
 
 	ended    bool // by itself
@@ -73,7 +73,7 @@ func (c *check) play(t *testing.T, sc scenario) *outcome {
 	o := inBubble
 	if stuck != nil { // the bubble may still write to its outcome
 		n.doomed.Store(true)
-		o = &outcome{scenario: sc, Tally: o.Tally, stuck: stuck, spins: spins, net: n.soFar(), deaf: !spins && n.deaf(n.own(stuck))}
+		o = &outcome{scenario: sc, Tally: o.Tally, stuck: stuck, spins: spins, record: n.soFar(), deaf: !spins && n.deaf(n.own(stuck))}
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -117,10 +117,10 @@ func (s *session) play() {
 		synctest.Wait()
 		s.grown = s.own()
 	}
-	if s.check.ref != nil && !s.check.Done(s.Tally) && !s.ended && !s.ending() {
+	if s.check.ref != nil && !s.check.Done(s.Tally) && !s.ended && !s.returning() {
 		s.show()
 	}
-	s.net = s.network.soFar()
+	s.record = s.network.soFar()
 	s.cancel(errCause)
 	s.finish()
 }
@@ -172,19 +172,19 @@ func (s *session) await() {
 	case c.ref == nil:
 		s.awaitAll()
 	case s.cancelIn > 0:
-		if s.until(most, func() bool { return soFar().breaks > 0 && (s.mute == 0 || soFar().unanswered > 0) }) && !s.within(s.cancelIn) {
+		if s.until(most, func() bool { return soFar().breaks > 0 && (s.ignore == 0 || soFar().ignored > 0) }) && !s.within(s.cancelIn) {
 			s.cancel(errCause)
 		}
 	case s.cancelAt > 0 || s.stopAt > 0:
 		number := max(s.cancelAt, s.stopAt)
 		s.until(most, func() bool { return s.Count() >= number })
 	case s.gone > 0:
-		from := c.first(s.gone)
+		from := c.firstOf(s.gone)
 		if s.until(time.Hour, func() bool { return len(s.Lost(from)) == 0 }) {
 			s.within(watching)
 		}
 	case s.flaps && s.after > 0:
-		s.until(most, func() bool { r := soFar(); return r.cuts == flaps && r.connected })
+		s.until(most, func() bool { r := soFar(); return r.cuts == flapCuts && r.connected })
 		s.within(2 * worked)
 	case s.afterwards > 0 && s.at < 0:
 		if !s.until(most, func() bool { return c.Done(s.Tally) }) || s.within(s.afterwards) {
@@ -234,7 +234,7 @@ func (s *session) finish() {
 	}
 	synctest.Wait()
 	unclosed := func() int { return s.network.soFar().unclosed }
-	if unclosed() == 0 && (!s.ending() || len(s.own()) == 0) {
+	if unclosed() == 0 && (!s.returning() || len(s.own()) == 0) {
 		return
 	}
 	time.Sleep(prompt)

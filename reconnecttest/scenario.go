@@ -34,7 +34,7 @@ type scenario struct {
 	amid    bool          // half of the unit is sent before
 	again   int           // before so many units later a connection that was made after the break breaks in the same way
 	refuse  int           // so many connections are refused after the break,
-	mute    int           // or so many have no answer
+	ignore  int           // or so many have no answer
 	lasts   time.Duration // how long after the break no connection works:
 	lets    int           // each sends so many units and is closed; negative: it is refused
 	flaps   bool          // each connection is cut after its first value,
@@ -54,8 +54,8 @@ type scenario struct {
 // hour reports whether the outage lasts for an hour, and the client is to come back.
 func (sc scenario) hour() bool { return sc.lasts == time.Hour && sc.cancelIn == 0 }
 
-// ending reports whether the client is to return, and to leave nothing.
-func (sc scenario) ending() bool { return sc.stopAt > 0 || sc.cancelAt > 0 || sc.cancelIn > 0 }
+// returning reports whether the client is to return, and to leave nothing.
+func (sc scenario) returning() bool { return sc.stopAt > 0 || sc.cancelAt > 0 || sc.cancelIn > 0 }
 
 // The times of the checks.
 const (
@@ -75,12 +75,12 @@ const (
 	longestWait = 5 * time.Minute  // the longest one that is not a fault
 )
 
-// flaps is how many connections are cut after they have worked.
-const flaps = 12
+// flapCuts is how many connections are cut after they have worked.
+const flapCuts = 12
 
 // most returns for how long the client may take.
 func (sc scenario) most(c *check) time.Duration {
-	d := 2*c.took + recovery + sc.lasts + sc.afterwards + time.Duration(sc.mute)*slowness
+	d := 2*c.took + recovery + sc.lasts + sc.afterwards + time.Duration(sc.ignore)*slowness
 	if sc.again > 0 {
 		d += recovery
 	}
@@ -88,7 +88,7 @@ func (sc scenario) most(c *check) time.Duration {
 		d += slowness
 	}
 	if sc.flaps {
-		d += time.Duration(max(c.units, flaps)) * (longestWait + sc.after)
+		d += time.Duration(max(c.units, flapCuts)) * (longestWait + sc.after)
 	}
 	return d
 }

@@ -12,8 +12,8 @@ import (
 // wire is a connection in memory, as TCP makes them: with buffers, deadlines, a close and a reset. What has come can be
 // read even after a reset, as on Linux.
 type wire struct {
-	net  *network
-	link *link
+	network *network
+	link    *link
 
 	mu      sync.Mutex    // never held during a wait
 	changed chan struct{} // closed, and replaced, with each change
@@ -24,20 +24,20 @@ type wire struct {
 
 // conn is one end of a wire: a net.Conn. What is written is taken at once, however much it is, as callers hold mutexes.
 type conn struct {
-	wire   *wire
-	peer   *conn
-	local  net.Addr
-	in     []byte // that has come and is not read yet
-	onWay  []byte // that has not come
-	closed bool
-	eof    bool      // the peer writes no more
-	until  time.Time // the deadline of reads
-	write  time.Time // that of writes, which do not wait
-	waits  bool      // a Read waits
+	wire    *wire
+	peer    *conn
+	local   net.Addr
+	in      []byte // that has come and is not read yet
+	onWay   []byte // that has not come
+	closed  bool
+	eof     bool      // the peer writes no more
+	readBy  time.Time // the deadline of reads
+	writeBy time.Time // that of writes, which do not wait
+	waits   bool      // a Read waits
 }
 
 func newWire(n *network) *wire {
-	w := &wire{net: n, changed: make(chan struct{})}
+	w := &wire{network: n, changed: make(chan struct{})}
 	w.link = &link{sever: w.sever}
 	w.client = &conn{wire: w, local: &net.TCPAddr{IP: address.IP, Port: 50000}}
 	w.server = &conn{wire: w, local: address, peer: w.client}
@@ -80,7 +80,7 @@ func (w *wire) dead() bool {
 func (w *wire) deaf() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.fate == silence && w.client.waits && w.client.until.IsZero()
+	return w.fate == silence && w.client.waits && w.client.readBy.IsZero()
 }
 
 // come makes the first n bytes of what is on its way be there.
@@ -91,7 +91,7 @@ func (c *conn) come(n int) {
 }
 
 // called records a call, which ends its goroutine if the run is stuck.
-func (c *conn) called() { c.wire.net.called(c == c.wire.client) }
+func (c *conn) called() { c.wire.network.called(c == c.wire.client) }
 
 func (c *conn) Read(p []byte) (int, error) {
 	c.called()
@@ -100,10 +100,10 @@ func (c *conn) Read(p []byte) (int, error) {
 		w.mu.Lock()
 		n, err := c.take(p)
 		c.waits = n == 0 && err == nil && len(p) > 0
-		changed, waits, until := w.changed, c.waits, c.until
+		changed, waits, until := w.changed, c.waits, c.readBy
 		w.mu.Unlock()
 		if n > 0 {
-			w.net.progress()
+			w.network.progress()
 		}
 		if !waits {
 			return n, err
@@ -134,7 +134,7 @@ func (c *conn) take(p []byte) (n int, err error) {
 		err = errReset
 	case c.eof && len(c.onWay) == 0:
 		err = io.EOF
-	case past(c.until):
+	case past(c.readBy):
 		err = &net.OpError{Op: "read", Net: "tcp", Addr: address, Err: os.ErrDeadlineExceeded}
 	}
 	return n, err
@@ -145,13 +145,13 @@ func (c *conn) Write(p []byte) (int, error) {
 	c.called()
 	w := c.wire
 	if c == w.client {
-		w.net.wrote()
+		w.network.wrote()
 	} else if !w.dead() {
-		if how := w.net.send(w.link, -1); how != unbroken {
-			if w.net.amid {
+		if how := w.network.send(w.link, -1); how != unbroken {
+			if w.network.amid {
 				w.change(func() { c.peer.onWay = append(c.peer.onWay, p[:len(p)/2]...) })
 			}
-			w.net.breakOne(w.link, how)
+			w.network.breakOne(w.link, how)
 		}
 	}
 	w.mu.Lock()
@@ -162,7 +162,7 @@ func (c *conn) Write(p []byte) (int, error) {
 		return 0, &net.OpError{Op: "write", Net: "tcp", Addr: address, Err: net.ErrClosed}
 	case w.fate == cut || c.peer.closed || c.eof && c == w.client:
 		return 0, errBroken
-	case past(c.write):
+	case past(c.writeBy):
 		return 0, &net.OpError{Op: "write", Net: "tcp", Addr: address, Err: os.ErrDeadlineExceeded}
 	case w.fate != silence:
 		c.peer.onWay = append(c.peer.onWay, p...)
@@ -183,7 +183,7 @@ func (c *conn) Close() error {
 		}
 	})
 	if c == w.client {
-		w.net.closes(w.link)
+		w.network.closes(w.link)
 	}
 	return nil
 }
@@ -199,8 +199,8 @@ func (c *conn) SetDeadline(t time.Time) error {
 	return c.SetReadDeadline(t)
 }
 
-func (c *conn) SetReadDeadline(t time.Time) error  { return c.set(&c.until, t) }
-func (c *conn) SetWriteDeadline(t time.Time) error { return c.set(&c.write, t) }
+func (c *conn) SetReadDeadline(t time.Time) error  { return c.set(&c.readBy, t) }
+func (c *conn) SetWriteDeadline(t time.Time) error { return c.set(&c.writeBy, t) }
 
 func (c *conn) set(deadline *time.Time, t time.Time) error {
 	c.called()
