@@ -186,6 +186,15 @@ func TestCheck_ConnectionsDiffer(t *testing.T) {
 	}
 }
 
+// stored is a client that has stored the events.
+func stored(ctx context.Context, _ prove.Run, got func(string)) error {
+	for n := range 6 {
+		got(fmt.Sprintf("event %d", n+1))
+	}
+	<-ctx.Done()
+	return nil
+}
+
 // Findings stay when fewer than half of the breaks took place, and nothing found is an error.
 func TestCheck_TooFewBreaks(t *testing.T) {
 	t.Parallel()
@@ -206,11 +215,7 @@ func TestCheck_TooFewBreaks(t *testing.T) {
 				if runs < 2 || again && !told {
 					return client{again: again}.run(ctx, r, got)
 				}
-				for n := range 6 { // it has stored them
-					got(fmt.Sprintf("event %d", n+1))
-				}
-				<-ctx.Done()
-				return nil
+				return stored(ctx, r, got)
 			}
 			report, err := target.Check(t.Context())
 			want := "prove: a connection broke as planned in "
@@ -258,11 +263,7 @@ func TestCheck_CannotBeJudged(t *testing.T) {
 				if !disturbed() {
 					return client{}.run(ctx, r, got)
 				}
-				for n := range 6 { // it has stored them
-					got(fmt.Sprintf("event %d", n+1))
-				}
-				<-ctx.Done()
-				return nil
+				return stored(ctx, r, got)
 			}
 		},
 	} {
