@@ -134,11 +134,24 @@ func TestCheck_RightClients(t *testing.T) {
 				})
 			}
 		},
-		"gives up, allowed":     func(p *prove.Target) { p.Client, p.GivesUp = client{fails: true}.run, true },
-		"skips, allowed":        func(p *prove.Target) { p.Client, p.Latest, p.AtLeastOnce = client{lastOnly: true}.run, true, true },
-		"it polls":              func(p *prove.Target) { p.Client = client{polls: true}.run },
-		"it ends":               func(p *prove.Target) { p.Client = client{finite: true}.run },
-		"it writes":             func(p *prove.Target) { p.Client, p.Ways = client{writes: true}.run, []prove.Way{prove.End} },
+		"gives up, allowed": func(p *prove.Target) { p.Client, p.GivesUp = client{fails: true}.run, true },
+		"skips, allowed":    func(p *prove.Target) { p.Client, p.Latest, p.AtLeastOnce = client{lastOnly: true}.run, true, true },
+		"it polls":          func(p *prove.Target) { p.Client = client{polls: true}.run },
+		"it ends":           func(p *prove.Target) { p.Client = client{finite: true}.run },
+		"it writes":         func(p *prove.Target) { p.Client, p.Ways = client{writes: true}.run, []prove.Way{prove.End} },
+		"one of two connections goes on": func(p *prove.Target) {
+			p.Ways, p.Places = []prove.Way{prove.Cut}, 24
+			p.Client = func(ctx context.Context, r prove.Run, got func(string)) error {
+				var task sync.WaitGroup
+				defer task.Wait()
+				second := sync.OnceFunc(func() {
+					task.Go(func() {
+						_ = client{leaves: true}.run(ctx, prove.Run{Name: "nothing" + r.Name, Addr: r.Addr}, func(string) {})
+					})
+				})
+				return client{}.run(ctx, r, func(v string) { second(); got(v) })
+			}
+		},
 		"a run after the other": func(p *prove.Target) { p.Parallel, p.Places, p.Ways = 1, 1, []prove.Way{prove.Cut} },
 	} {
 		checks.Go(func() {
