@@ -124,9 +124,7 @@ func (m *failures) take(r *failuresRun) (f Failure, wake <-chan struct{}, closed
 	} else { // the run lags behind, perhaps by a million failures
 		r.queue = r.queue[1:]
 	}
-	if m.waits && f.N == m.current.N {
-		m.received = true
-	}
+	m.received = m.received || f.N == m.current.N
 	return f, nil, false
 }
 

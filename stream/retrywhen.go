@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/attempt"
+	"github.com/retrywhen/retrywhen/internal/clock"
 	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/permanent"
 )
@@ -87,7 +88,7 @@ func (s Stream[T]) RetryWhen(h RetryHandler) Stream[T] {
 	f, ok := h.(RetryHandlerFunc)
 	requireFunc(h == nil || ok && f == nil, "RetryWhen: h")
 	return func(ctx context.Context, yield func(T) bool) error {
-		r := retrying[T]{source: s, handler: h, ctx: ctx, clock: ClockFrom(ctx)}
+		r := retrying[T]{source: s, handler: h, ctx: ctx, clock: clock.From(ctx)}
 		_, r.repeats = h.(attempt.Repeats)
 		if named, ok := h.(interface{ Name() string }); ok {
 			r.subscription.Name = named.Name()
@@ -141,7 +142,7 @@ type retrying[T any] struct {
 	source  Stream[T]
 	handler RetryHandler
 	ctx     context.Context
-	clock   Clock
+	clock   clock.Clock
 	deliver func(T) bool // passes a value of the source to the consumer
 
 	// The attempt that runs, or was the last one.
@@ -271,7 +272,7 @@ func (r *retrying[T]) attempt() {
 }
 
 // now returns the time since the subscription began.
-func (r *retrying[T]) now() time.Duration { return since(r.clock, r.subscription.Began) }
+func (r *retrying[T]) now() time.Duration { return clock.Since(r.clock, r.subscription.Began) }
 
 func (r *retrying[T]) runSource() error {
 	r.attempts++

@@ -160,22 +160,7 @@ func FromChan[T any](ch <-chan T) Stream[T] {
 		if used.Swap(true) {
 			return ErrNotRestartable
 		}
-		done := ctx.Done()
-		for {
-			if closed(done) {
-				return ending.ContextError(ctx)
-			}
-			select {
-			case v, ok := <-ch:
-				if !ok {
-					return ending.ContextError(ctx)
-				}
-				if !yield(v) {
-					return nil
-				}
-			case <-done:
-			}
-		}
+		return yieldUntilEnd(ctx, ch, nil, yield)
 	}
 }
 

@@ -103,11 +103,9 @@ func DistinctUntilChanged[T any, K comparable](p Package, operator string, s Str
 		some := false
 		return s(ctx, func(v T) bool {
 			k := key(v)
-			if some && k == last {
-				return true
-			}
+			same := some && k == last
 			last, some = k, true
-			return yield(v)
+			return same || yield(v)
 		})
 	}
 }
