@@ -95,7 +95,7 @@ func (s Stream[T]) RetryWhen(h RetryHandler) Stream[T] {
 		}
 		r.subscription.Context, r.subscription.Began = ctx, r.clock.Now()
 		r.deliver = func(v T) bool {
-			if r.gate != open {
+			if r.gate != free {
 				if r.gate != first {
 					return false
 				}
@@ -108,7 +108,7 @@ func (s Stream[T]) RetryWhen(h RetryHandler) Stream[T] {
 				r.gate = shut
 				return false
 			}
-			r.gate = open
+			r.gate = free
 			return true
 		}
 		observer, _ := h.(attempt.Observer)
@@ -165,7 +165,7 @@ type retrying[T any] struct {
 type gate uint8
 
 const (
-	open  gate = iota // the consumer
+	free  gate = iota // the consumer
 	first             // the consumer, after what the first value of an attempt after a failure ends
 	busy              // the consumer has not returned from the value before
 	shut              // the consumer wants no more values

@@ -101,12 +101,12 @@ func FromSeq2[T any](open func(context.Context) iter.Seq2[T, error]) Stream[T] {
 		}
 		look := newLookout(ctx)
 		stopped := false
-		var failed error
+		var failure error
 		seq(func(v T, err error) bool {
 			switch {
-			case stopped || failed != nil:
+			case stopped || failure != nil:
 			case err != nil:
-				failed = err
+				failure = err
 			case !look.ended():
 				stopped = !yield(v)
 				return !stopped
@@ -116,7 +116,7 @@ func FromSeq2[T any](open func(context.Context) iter.Seq2[T, error]) Stream[T] {
 		if stopped {
 			return nil
 		}
-		return ending.Error(ctx, failed)
+		return ending.Error(ctx, failure)
 	}
 }
 

@@ -150,9 +150,9 @@ func (s *Subject[T]) run(ctx context.Context, yield func(T) bool) error {
 	if err := ending.ContextError(ctx); err != nil {
 		return err
 	}
-	c, missed, late := s.join()
+	c, replayed, late := s.join()
 	defer s.leave(c)
-	for _, v := range missed {
+	for _, v := range replayed {
 		if !yield(v) {
 			return nil
 		}
@@ -179,7 +179,7 @@ func (s *Subject[T]) run(ctx context.Context, yield func(T) bool) error {
 }
 
 // join adds a subscriber. It returns the values to replay, and whether the subject is closed already.
-func (s *Subject[T]) join() (c *subscriber[T], missed []T, late bool) {
+func (s *Subject[T]) join() (c *subscriber[T], replayed []T, late bool) {
 	c = &subscriber[T]{given: make(chan *sent[T], 1)}
 	s.mu.Lock()
 	defer s.mu.Unlock()

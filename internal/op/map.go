@@ -40,9 +40,9 @@ func Pairwise[T, P any](p Package, s Stream[T], pair func(before, v T) P) Stream
 		var before T
 		some := false
 		return s(ctx, func(v T) bool {
-			last, had := before, some
+			previous, had := before, some
 			before, some = v, true
-			return !had || yield(pair(last, v))
+			return !had || yield(pair(previous, v))
 		})
 	}
 }

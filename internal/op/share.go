@@ -53,15 +53,15 @@ type shared[T any] struct {
 
 // sharedRun is one run of the source, on a goroutine of its own. The last consumer to leave waits for that goroutine.
 type sharedRun[T any] struct {
-	cancel    context.CancelFunc // nil before the source is started
-	consumers []*sharer
-	busy      atomic.Int32  // number of consumers that process the current value
-	idle      chan struct{} // one signal: busy is 0 again
-	value     T
-	kept      ring.Ring[T]  // for late consumers
-	done      chan struct{} // closed when the source has returned, after the fields below are written
-	err       error
-	outcome   handoff.Outcome
+	cancel     context.CancelFunc // nil before the source is started
+	consumers  []*sharer
+	processing atomic.Int32  // number of consumers that process the current value
+	idle       chan struct{} // one signal: processing is 0 again
+	value      T
+	kept       ring.Ring[T]  // for late consumers
+	done       chan struct{} // closed when the source has returned, after the fields below are written
+	err        error
+	outcome    handoff.Outcome
 }
 
 // sharer is one consumer.
@@ -152,7 +152,7 @@ func (s *shared[T]) deliver(r *sharedRun[T], v T) bool {
 		r.kept.Put(v)
 	}
 	n := len(r.consumers)
-	r.busy.Store(int32(n))
+	r.processing.Store(int32(n))
 	for _, c := range r.consumers {
 		c.give()
 	}
@@ -209,8 +209,8 @@ func (r *sharedRun[T]) ended() bool {
 
 // retain adds a consumer to those that process the current value. It returns false if there are none.
 func (r *sharedRun[T]) retain() bool {
-	for n := r.busy.Load(); n > 0; n = r.busy.Load() {
-		if r.busy.CompareAndSwap(n, n+1) {
+	for n := r.processing.Load(); n > 0; n = r.processing.Load() {
+		if r.processing.CompareAndSwap(n, n+1) {
 			return true
 		}
 	}
@@ -223,7 +223,7 @@ func (r *sharedRun[T]) processed(c *sharer) {
 		return
 	}
 	c.busy.Store(false)
-	if r.busy.Add(-1) == 0 {
+	if r.processing.Add(-1) == 0 {
 		r.idle <- struct{}{}
 	}
 }

@@ -18,7 +18,7 @@ type Watchdog struct {
 	clock  clock.Clock
 	begun  time.Time
 	period time.Duration
-	fired  func()
+	onFire func()
 
 	// The deadline, counted from begun, or one of the states below. While there is a deadline, the timer is set or Due
 	// runs. Only the owner changes a deadline. The first of the owner and Due to act decides.
@@ -36,10 +36,10 @@ const (
 	stopped // the watch has ended
 )
 
-// Start begins the watch. Each time the timer fires, fired is called on its own goroutine and must call Due. Arming the
+// Start begins the watch. Each time the timer fires, onFire is called on its own goroutine and must call Due. Arming the
 // clock is the last thing that Start does.
-func (w *Watchdog) Start(c clock.Clock, period time.Duration, fired func()) {
-	w.clock, w.begun, w.period, w.fired = c, c.Now(), period, fired
+func (w *Watchdog) Start(c clock.Clock, period time.Duration, onFire func()) {
+	w.clock, w.begun, w.period, w.onFire = c, c.Now(), period, onFire
 	w.state.Store(int64(period))
 	w.arm(period, period)
 }
@@ -109,7 +109,7 @@ func (w *Watchdog) arm(deadline, d time.Duration) {
 		fired = true
 		w.mu.Unlock()
 		if !again {
-			w.fired()
+			w.onFire()
 		}
 	})
 	w.mu.Lock()
