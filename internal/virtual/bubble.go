@@ -112,17 +112,16 @@ func (b *Bubble) Left() []Goroutine {
 }
 
 // Goroutine returns a goroutine of the bubble. One that has ended has no calls.
-func (b *Bubble) Goroutine(id int) (g Goroutine) {
-	for _, other := range inBubble(b.id) {
-		if other.ID == id {
-			g = other
-		}
+func (b *Bubble) Goroutine(id int) Goroutine {
+	all := inBubble(b.id)
+	if i := slices.IndexFunc(all, func(g Goroutine) bool { return g.ID == id }); i >= 0 {
+		return all[i]
 	}
-	return g
+	return Goroutine{}
 }
 
 // Close stops the bubble's own timers, at the end of a test.
 func (b *Bubble) Close() {
-	b.endOfTime.stop()
+	b.endOfTime.timer.Stop()
 	b.Clock.stop()
 }

@@ -20,8 +20,7 @@ var ErrEndOfTime = errors.New("streamtest: the bubble's time has come to its end
 
 // endOfTime waits for a bubble's last moment: time jumps there when the test waits and nothing else is armed before.
 type endOfTime struct {
-	timer  *time.Timer
-	crash  *time.Timer
+	timer  *time.Timer // of the end, then of the crash after it
 	report Reporter
 	cancel context.CancelCauseFunc
 	test   string // its name
@@ -49,7 +48,7 @@ func (e *endOfTime) reach() {
 	text := fmt.Sprintf("streamtest: the test waits, and nothing happens before %s, where the time of a bubble ends: a deadlock, or a wait of centuries (delays that double from 1s get there at n = 32: Cap them); what waits:%s",
 		lastMoment.Format(time.DateOnly), List(waiting))
 	e.report.Errorf("%s", text)
-	e.crash = time.AfterFunc(24*time.Hour, func() {
+	e.timer = time.AfterFunc(24*time.Hour, func() {
 		// The test still waits. If it waits for time, the runtime would crash without the reason.
 		for _, g := range waiting {
 			if g.State == "sleep" {
@@ -84,11 +83,4 @@ func (e *endOfTime) Sleep(d time.Duration) {
 			d, time.Now().Format(time.DateTime), lastMoment.Format(time.DateTime))
 	}
 	time.Sleep(d)
-}
-
-func (e *endOfTime) stop() {
-	e.timer.Stop()
-	if e.crash != nil {
-		e.crash.Stop()
-	}
 }
