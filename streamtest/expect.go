@@ -82,7 +82,7 @@ func (e *Expectation[T]) ToBeWith(diagram string, values map[string]T) {
 func (e *Expectation[T]) follow(want marble.Diagram[T]) []marble.Event[T] {
 	s := e.session
 	advanceTo := func(at time.Duration) { s.Advance(max(at-time.Since(e.from), 0)) }
-	if !want.Over() {
+	if !marble.Over(want.Events) {
 		advanceTo(want.Spans) // the last frame is over when the next one begins
 		events := e.seen()
 		if n := slices.IndexFunc(events, func(e marble.Event[T]) bool { return e.At >= want.Spans }); n >= 0 {

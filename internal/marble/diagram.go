@@ -63,10 +63,8 @@ type Diagram[T any] struct {
 	values map[string]T
 }
 
-// Over reports whether the diagram has an end or an error.
-func (d Diagram[T]) Over() bool { return over(d.Events) }
-
-func over[T any](events []Event[T]) bool {
+// Over reports whether events have an end or an error.
+func Over[T any](events []Event[T]) bool {
 	return len(events) > 0 && events[len(events)-1].Kind != Value
 }
 
@@ -82,7 +80,7 @@ func Parse[T any](text string, hot bool, values map[string]T, failure error) (Di
 	}
 	c := newCursor(text)
 	var zero time.Duration
-	zeroAt, endAt := 0, 0
+	var zeroAt, endAt int // their columns
 	for c.next() {
 		if endAt > 0 && c.r != '^' {
 			return d, c.errorf("%q comes after the end at position %d", c.r, endAt)
@@ -92,8 +90,7 @@ func Parse[T any](text string, hot bool, values map[string]T, failure error) (Di
 		case c.r == '|':
 			e.Kind, endAt = End, c.column
 		case c.r == '#':
-			e.Kind, endAt = Failure, c.column
-			e.Err = failure
+			e.Kind, e.Err, endAt = Failure, failure, c.column
 		case c.r == '^' && !hot:
 			return d, c.errorf("'^' is for the diagrams of hot sources and of subscriptions")
 		case c.r == '^' && zeroAt > 0:

@@ -13,9 +13,8 @@ import (
 
 // legend assigns letters to values.
 type legend[T any] struct {
-	values map[string]T    // letters that are given
-	used   map[string]bool // letters that are in use
-	found  []meaning[T]
+	values map[string]T // letters that are given
+	found  []meaning[T] // letters that are drawn
 }
 
 type meaning[T any] struct {
@@ -27,7 +26,7 @@ type meaning[T any] struct {
 // has an end.
 func (l *legend[T]) row(events []Event[T], until time.Duration, letter func(i int) string) row {
 	r := row{until: until}
-	if over(events) {
+	if Over(events) {
 		r.until = 0
 	}
 	for i, e := range events {
@@ -47,7 +46,6 @@ func (l *legend[T]) symbol(e Event[T], letter string) string {
 	if letter == "" {
 		letter = l.letterOf(e.Value)
 	}
-	l.used[letter] = true
 	if m := (meaning[T]{letter, e.Value}); !slices.ContainsFunc(l.found, m.equal) {
 		l.found = append(l.found, m)
 	}
@@ -70,17 +68,16 @@ func (l *legend[T]) letterOf(v T) string {
 			return k
 		}
 	}
-	if text := fmt.Sprint(v); isLetter(text) {
-		_, given := l.values[text]
-		found := slices.ContainsFunc(l.found, func(m meaning[T]) bool { return m.letter == text })
-		if !given && !found {
-			return text
-		}
+	free := func(letter string) bool {
+		_, given := l.values[letter]
+		return !given && !slices.ContainsFunc(l.found, func(m meaning[T]) bool { return m.letter == letter })
+	}
+	if text := fmt.Sprint(v); isLetter(text) && free(text) {
+		return text
 	}
 	for r := 'A'; r <= 'Z'; r++ {
-		letter := string(r)
-		if _, given := l.values[letter]; !given && !l.used[letter] {
-			return letter
+		if free(string(r)) {
+			return string(r)
 		}
 	}
 	return "?"

@@ -23,9 +23,9 @@ type row struct {
 // mostFrames is the number of consecutive frames that are drawn as dashes. More become a time.
 const mostFrames = 30
 
-// render draws rows so that the same instant is in the same column of each, and returns the column of an instant. If
-// one row has more at an instant than the others, the others are filled, if necessary with spaces.
-func render(rows ...row) (drawn []string, column func(time.Duration) int) {
+// render draws rows so that the same instant is in the same column of each, and returns the column of each. If one row
+// has more at an instant than the others, the others are filled, if necessary with spaces.
+func render(rows ...row) (drawn []string, columns map[time.Duration]int) {
 	var instants []time.Duration
 	var until time.Duration
 	for _, r := range rows {
@@ -37,7 +37,7 @@ func render(rows ...row) (drawn []string, column func(time.Duration) int) {
 	slices.Sort(instants)
 	instants = slices.Compact(instants)
 	lines := make([]strings.Builder, len(rows))
-	columns := make(map[time.Duration]int)
+	columns = make(map[time.Duration]int)
 	width := 0
 	all := func(text string) {
 		for i := range lines {
@@ -74,7 +74,7 @@ func render(rows ...row) (drawn []string, column func(time.Duration) int) {
 		}
 		drawn = append(drawn, strings.TrimRight(text, " "))
 	}
-	return drawn, func(at time.Duration) int { return columns[at] }
+	return drawn, columns
 }
 
 // cellsAt returns the cell of each row at an instant, and the largest width.
