@@ -33,7 +33,7 @@ func Expect[T any](s *Session, st stream.Stream[T]) *Expectation[T] {
 func ExpectDuring[T any](s *Session, st stream.Stream[T], during string) *Expectation[T] {
 	s.report.Helper()
 	e := &Expectation[T]{subscribe(s, "Expect", st, during), ErrDiagram, false}
-	s.subscriptions = append(s.subscriptions, e)
+	s.atEnd = append(s.atEnd, e.verify)
 	return e
 }
 

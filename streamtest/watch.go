@@ -33,7 +33,7 @@ type Watcher[T any] struct {
 func Watch[T any](s *Session, st stream.Stream[T]) *Watcher[T] {
 	s.report.Helper()
 	w := &Watcher[T]{subscriber: subscribe(s, "Watch", st, "")}
-	s.subscriptions = append(s.subscriptions, w)
+	s.atEnd = append(s.atEnd, w.verify)
 	return w
 }
 
