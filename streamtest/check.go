@@ -159,11 +159,10 @@ func (in *inspection[T]) plain() {
 }
 
 // some returns some of the numbers 1 to n: the first ones and the last one.
-func some(n int) (all []int) {
-	for _, k := range []int{1, 2, 3, n} {
-		if k > 0 && k <= n && (len(all) == 0 || k > all[len(all)-1]) {
-			all = append(all, k)
-		}
+func some(n int) []int {
+	all := []int{1, 2, 3}[:min(n, 3)]
+	if n > 3 {
+		all = append(all, n)
 	}
 	return all
 }

@@ -11,13 +11,11 @@ import (
 // index.
 func Compare[T any](want Diagram[T], got []Event[T], differ int) string {
 	legend := legend[T]{values: want.values}
-	above := legend.row(want.Events, want.Spans, func(i int) string { return want.Events[i].letter })
-	below := legend.row(got, want.Spans, func(i int) string {
-		if i < differ {
-			return want.Events[i].letter
-		}
-		return ""
-	})
+	got = slices.Clone(got)
+	for i := range differ {
+		got[i].letter = want.Events[i].letter
+	}
+	above, below := legend.row(want.Events, want.Spans), legend.row(got, want.Spans)
 	at := Longest
 	var first [2]string
 	for k, events := range [][]Event[T]{want.Events, got} {
@@ -71,7 +69,7 @@ func Draw[T any](events []Event[T], d time.Duration) (diagram string, values map
 	if n := slices.IndexFunc(events, func(e Event[T]) bool { return e.At >= d }); n >= 0 && !Over(events) {
 		events = events[:n]
 	}
-	r := legend.row(events, d, func(int) string { return "" })
+	r := legend.row(events, d)
 	values = make(map[string]T)
 	for _, m := range legend.found {
 		values[m.letter] = m.value

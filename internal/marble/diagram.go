@@ -4,6 +4,7 @@ package marble
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -25,7 +26,7 @@ type Event[T any] struct {
 	Value T
 	Err   error // for a Failure
 
-	letter string // for a Value, in a diagram that was read
+	letter string // for a Value, in a diagram that was read; "" for any
 }
 
 // String describes the event, without its time.
@@ -119,17 +120,9 @@ func Parse[T any](text string, hot bool, values map[string]T, failure error) (Di
 }
 
 // Lines returns the diagrams of a text, one per line. Empty lines do not count.
-func Lines(text string) (all []string) {
-	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); line != "" {
-			all = append(all, line)
-		}
-	}
-	if all == nil {
-		all = []string{""}
-	}
-	return all
-}
+func Lines(text string) []string { return lineBreaks.Split(strings.TrimSpace(text), -1) }
+
+var lineBreaks = regexp.MustCompile(`\s*\n\s*`) // \s matches further line breaks too
 
 // Subscription is a subscription diagram.
 type Subscription struct {

@@ -22,27 +22,27 @@ type meaning[T any] struct {
 	value  T
 }
 
-// row returns the row of events, with given letters for values; "" is for any. It continues until an instant, unless it
-// has an end.
-func (l *legend[T]) row(events []Event[T], until time.Duration, letter func(i int) string) row {
+// row returns the row of events. It continues until an instant, unless it has an end.
+func (l *legend[T]) row(events []Event[T], until time.Duration) row {
 	r := row{until: until}
 	if Over(events) {
 		r.until = 0
 	}
-	for i, e := range events {
-		r.glyphs = append(r.glyphs, glyph{e.At, l.symbol(e, letter(i))})
+	for _, e := range events {
+		r.glyphs = append(r.glyphs, glyph{e.At, l.symbol(e)})
 	}
 	return r
 }
 
-// symbol returns the character for an event: for a value the given letter, or another one if the letter is "".
-func (l *legend[T]) symbol(e Event[T], letter string) string {
+// symbol returns the character for an event: for a value its own letter, or one that is found.
+func (l *legend[T]) symbol(e Event[T]) string {
 	switch e.Kind {
 	case End:
 		return "|"
 	case Failure:
 		return "#"
 	}
+	letter := e.letter
 	if letter == "" {
 		letter = l.letterOf(e.Value)
 	}

@@ -77,8 +77,8 @@ func run(t *testing.T, report Reporter, w watch, f func(t *testing.T, b *Bubble)
 				b.Report = t
 			}
 			b.Context, b.Cancel = context.WithCancelCause(t.Context())
-			b.endOfTime = endOfTime{report: b.Report, cancel: b.Cancel, test: t.Name()}
-			b.endOfTime.start()
+			b.endOfTime = endOfTime{test: t.Name(), reached: make(chan struct{})}
+			b.timer = time.AfterFunc(time.Until(lastMoment), b.reachEnd)
 			b.Clock.start()
 			f(t, b)
 		})
@@ -122,6 +122,6 @@ func (b *Bubble) Goroutine(id int) Goroutine {
 
 // Close stops the bubble's own timers, at the end of a test.
 func (b *Bubble) Close() {
-	b.endOfTime.timer.Stop()
+	b.timer.Stop()
 	b.Clock.stop()
 }
