@@ -90,10 +90,10 @@ func (e *Expectation[T]) follow(want marble.Diagram[T]) []marble.Event[T] {
 		}
 		return events
 	}
-	end := want.Events[len(want.Events)-1].At
-	advanceTo(end)
-	step := max(marble.Frame, end/100)
-	for at := end + step; !e.returned() && len(e.seen()) <= len(want.Events) && at <= 2*end+100*step; at += step {
+	last := want.Events[len(want.Events)-1].At
+	advanceTo(last)
+	step := max(marble.Frame, last/100)
+	for at := last + step; !e.returned() && len(e.seen()) <= len(want.Events) && at <= 2*last+100*step; at += step {
 		advanceTo(at)
 	}
 	return e.seen()

@@ -103,11 +103,11 @@ func (tr *trial[T]) crashed() (value any, exited bool) {
 func (tr *trial[T]) await(d time.Duration, enough func() bool) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
-	for over := false; !over && !tr.returned() && !enough(); {
+	for expired := false; !expired && !tr.returned() && !enough(); {
 		select {
 		case <-tr.news:
 		case <-timer.C:
-			over = true
+			expired = true
 		}
 	}
 	tr.session.bubble.Settle()

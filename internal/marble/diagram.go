@@ -81,23 +81,23 @@ func Parse[T any](text string, hot bool, values map[string]T, failure error) (Di
 	}
 	c := newCursor(text)
 	var zero time.Duration
-	var zeroAt, endAt int // their columns
+	var zeroColumn, endColumn int
 	for c.next() {
-		if endAt > 0 && c.r != '^' {
-			return d, c.errorf("%q comes after the end at position %d", c.r, endAt)
+		if endColumn > 0 && c.r != '^' {
+			return d, c.errorf("%q comes after the end at position %d", c.r, endColumn)
 		}
 		e := Event[T]{At: c.instant}
 		switch {
 		case c.r == '|':
-			e.Kind, endAt = End, c.column
+			e.Kind, endColumn = End, c.column
 		case c.r == '#':
-			e.Kind, e.Err, endAt = Failure, failure, c.column
+			e.Kind, e.Err, endColumn = Failure, failure, c.column
 		case c.r == '^' && !hot:
 			return d, c.errorf("'^' is for the diagrams of hot sources and of subscriptions")
-		case c.r == '^' && zeroAt > 0:
-			return d, c.errorf("a second '^', after that of position %d", zeroAt)
+		case c.r == '^' && zeroColumn > 0:
+			return d, c.errorf("a second '^', after that of position %d", zeroColumn)
 		case c.r == '^':
-			zero, zeroAt = c.instant, c.column
+			zero, zeroColumn = c.instant, c.column
 			continue
 		case c.r == '!':
 			return d, c.errorf("'!' is for the diagrams of subscriptions")

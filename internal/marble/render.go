@@ -39,7 +39,7 @@ func render(rows ...row) (drawn []string, columns map[time.Duration]int) {
 	lines := make([]strings.Builder, len(rows))
 	columns = make(map[time.Duration]int)
 	width := 0
-	all := func(text string) {
+	writeAll := func(text string) {
 		for i := range lines {
 			lines[i].WriteString(text)
 		}
@@ -47,7 +47,7 @@ func render(rows ...row) (drawn []string, columns map[time.Duration]int) {
 	}
 	var t time.Duration // the instant at the end of the lines
 	for k, x := range instants {
-		all(gap(x-t, width == 0))
+		writeAll(gap(x-t, width == 0))
 		columns[x] = width
 		cells, widest := cellsAt(rows, x)
 		fill, next := "-", x+time.Duration(widest)*Frame
@@ -62,7 +62,7 @@ func render(rows ...row) (drawn []string, columns map[time.Duration]int) {
 		t = next
 	}
 	if until > t {
-		all(gap(until-t, width == 0))
+		writeAll(gap(until-t, width == 0))
 	}
 	for i := range lines {
 		text := lines[i].String()
@@ -97,7 +97,7 @@ func cellsAt(rows []row, at time.Duration) (cells []string, widest int) {
 }
 
 // gap writes an interval without events, as frames or as a time with spaces around it.
-func gap(d time.Duration, first bool) string {
+func gap(d time.Duration, begins bool) string {
 	if d <= 0 {
 		return ""
 	}
@@ -105,7 +105,7 @@ func gap(d time.Duration, first bool) string {
 		return strings.Repeat("-", int(d/Frame))
 	}
 	text := writeTime(d) + " "
-	if !first {
+	if !begins {
 		text = " " + text
 	}
 	return text

@@ -15,7 +15,7 @@ import (
 type Clock struct {
 	mu     sync.Mutex    // never held while a callback runs or a wait lasts
 	timers []*Timer      // that are armed, in the order in which they fire
-	armed  int           // number of timers so far
+	made   int           // number of timers so far
 	wake   *time.Timer   // goes off when the first of the timers is due
 	firing chan struct{} // closed when all due timers have fired; nil if none is due
 }
@@ -59,10 +59,10 @@ func (v View) Arm(d time.Duration, f func()) *Timer {
 	c, now, callers := v.Clock, time.Now(), Here()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.armed++
+	c.made++
 	t := &Timer{
-		clock: c, owner: v.Owner, f: f, delay: d, armed: now, callers: callers,
-		due: now.Add(d), source: v.Source, run: v.Run, number: c.armed,
+		clock: c, owner: v.Owner, f: f, delay: d, armedAt: now, callers: callers,
+		due: now.Add(d), source: v.Source, run: v.Run, number: c.made,
 	}
 	i, _ := c.find(t)
 	c.timers = slices.Insert(c.timers, i, t)

@@ -12,7 +12,7 @@ type Timer struct {
 	owner   *Owner
 	f       func()
 	delay   time.Duration
-	armed   time.Time
+	armedAt time.Time
 	callers Callers
 
 	// What decides when it fires:
@@ -24,7 +24,7 @@ type Timer struct {
 
 // String returns when the timer was armed, for how long, and where.
 func (t *Timer) String() string {
-	return fmt.Sprintf("%v, armed at %s by %s%v", t.delay, t.armed.Sub(Start), t.callers.Operator(), t.callers)
+	return fmt.Sprintf("%v, armed at %s by %s%v", t.delay, t.armedAt.Sub(Start), t.callers.Operator(), t.callers)
 }
 
 // compare is the order in which timers fire. First comes the instant. At one instant, the timers of marble sources come

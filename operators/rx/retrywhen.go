@@ -41,11 +41,11 @@ import (
 func RetryWhen(src func(context.Context) rxgo.Observable, h stream.RetryHandler, opts ...rxgo.Option) rxgo.Observable {
 	require("RetryWhen", "src", src != nil)
 	requireHandler("RetryWhen", h)
-	return observable("RetryWhen", items[any]("RetryWhen", opened("RetryWhen", src)).RetryWhen(h), opts)
+	return observable("RetryWhen", items[any]("RetryWhen", opener("RetryWhen", src)).RetryWhen(h), opts)
 }
 
-func require(function, argument string, given bool) {
-	if !given {
+func require(function, argument string, present bool) {
+	if !present {
 		panic("rx: " + function + ": " + argument + " is nil")
 	}
 }

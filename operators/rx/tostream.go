@@ -33,11 +33,11 @@ import (
 // If src returns nil, the run fails.
 func ToStream[T any](src func(context.Context) rxgo.Observable) stream.Stream[T] {
 	require("ToStream", "src", src != nil)
-	return items[T]("ToStream", opened("ToStream", src))
+	return items[T]("ToStream", opener("ToStream", src))
 }
 
-// opened returns the function that subscribes to the observable that src opens.
-func opened(function string, src func(context.Context) rxgo.Observable) func(context.Context) (subscription, error) {
+// opener returns the function that subscribes to the observable that src opens.
+func opener(function string, src func(context.Context) rxgo.Observable) func(context.Context) (subscription, error) {
 	return func(run context.Context) (subscription, error) {
 		own := &watchedContext{Context: run}
 		o := src(own)
