@@ -90,6 +90,15 @@ var wrong = map[string]struct {
 			return nil
 		}
 	}, "run: yield was called after the stream had returned"},
+	"leaves a goroutine after a late value": {func() stream.Stream[int] {
+		return func(ctx context.Context, yield func(int) bool) error {
+			time.AfterFunc(time.Second, func() {
+				yield(1)
+				<-ctx.Done()
+			})
+			return nil
+		}
+	}, "run: the stream has returned and left 1 goroutine running"},
 	"goes on after false": {func() stream.Stream[int] {
 		return func(ctx context.Context, yield func(int) bool) error {
 			for i := range 5 {

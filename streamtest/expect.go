@@ -106,7 +106,6 @@ func same[T any](want, got marble.Event[T]) bool {
 
 // verify fails an expectation that was not checked.
 func (e *Expectation[T]) verify() {
-	e.session.report.Helper()
 	if !e.checked {
 		e.session.report.Errorf("streamtest: Expect without ToBe, at:%v", e.callers)
 	}

@@ -110,7 +110,6 @@ func (s *Session) source() virtual.View {
 
 // verify checks the session's subscriptions when the test's function has returned.
 func (s *Session) verify() {
-	s.report.Helper()
 	s.bubble.Settle()
 	for _, f := range s.atEnd {
 		f()

@@ -156,7 +156,6 @@ func (sub *subscriber[T]) armed() string {
 
 // verify reports the timers that a stream has left armed after its return.
 func (sub *subscriber[T]) verify() {
-	sub.session.report.Helper()
 	if left := sub.armed(); left != "" {
 		sub.session.report.Errorf("streamtest: %s: %s\n    subscribed to at:%v", sub.name, left, sub.callers)
 	}

@@ -148,10 +148,8 @@ func (w *Watcher[T]) fail(format string, args ...any) {
 
 // verify fails a watch with unchecked events.
 func (w *Watcher[T]) verify() {
-	s := w.session
-	s.report.Helper()
 	w.subscriber.verify()
 	if left := w.seen()[w.taken:]; len(left) > 0 {
-		s.report.Errorf("streamtest: Watch: %s that the test has not checked:%s\n    subscribed to at:%v", judge.Count(len(left), "event"), list(left), w.callers)
+		w.session.report.Errorf("streamtest: Watch: %s that the test has not checked:%s\n    subscribed to at:%v", judge.Count(len(left), "event"), list(left), w.callers)
 	}
 }
