@@ -123,5 +123,8 @@ func (b *Bubble) Goroutine(id int) Goroutine {
 // Close stops the bubble's own timers, at the end of a test.
 func (b *Bubble) Close() {
 	b.timer.Stop()
+	if b.crash != nil {
+		b.crash.Stop()
+	}
 	b.Clock.stop()
 }
