@@ -150,6 +150,7 @@ func TestRunsOfOneSourceComeInTheOrderSubscribed(t *testing.T) {
 	for range 20 {
 		for diagrams, want := range map[string]string{"---xa\n---b": "---x(ab)", "---a\n--b": "---(ab)"} {
 			Run(t, func(s *Session) {
+				Cold[string](s, "-") // src is the second source, not the first
 				src := Cold[string](s, diagrams)
 				late := operators.ConcatMap(stream.Timer(ms), func(time.Time) stream.Stream[string] { return src.Stream })
 				Expect(s, src.Merge(late)).ToBe(want)
