@@ -198,10 +198,7 @@ func TestSimOCCReproducesTheFigures(t *testing.T) {
 }
 
 func TestSimRefuses(t *testing.T) {
-	tests := map[string]struct {
-		args []string
-		want []string
-	}{
+	tests := map[string]refusal{
 		"no such":          {[]string{"hurd"}, []string{`sim: no command "hurd"; did you mean herd? want boundary, choose, herd, occ, outage, overload`}},
 		"jobs":             {[]string{"herd", "-j", "0"}, []string{"herd: --jobs is 0, want 1 to 100000000"}},
 		"too many":         {[]string{"herd", "-j", "100000000", "-n", "2"}, []string{"--jobs times --retries is 200000000, want at most 100000000"}},
@@ -237,16 +234,7 @@ func TestSimRefuses(t *testing.T) {
 		"place of each":    {[]string{"herd", "--place=process-each"}, []string{`--place is "process-each", want one-process, by-key or by-ordinal`}},
 		"outage no retry":  {[]string{"outage", "linear d=1s limit=0"}, []string{"allows no retry, want a limit of 1 or more"}},
 	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			_, _, err := inProcess(t, append([]string{"sim"}, test.args...)...)
-			for _, want := range test.want {
-				if !strings.Contains(fmt.Sprint(err), want) {
-					t.Errorf("%v\nwant it to contain %q", err, want)
-				}
-			}
-		})
-	}
+	refuses(t, "sim", tests)
 }
 
 // A stopped run writes the result so far.

@@ -75,11 +75,7 @@ func TestCloseTwiceAtOnce(t *testing.T) {
 // It is unknown whether the job is stored.
 func TestCloseWhilePutRuns(t *testing.T) {
 	t.Parallel()
-	srv := start(t, embedded.Listen(0))
-	var d droppingDialer
-	q := open(t, connect(t, srv.URL(), nats.SetCustomDialer(&d)), durable.Config{})
-	put(t, q, "")
-	d.drop.Store(true)
+	q, d := dropping(t)
 	ended := make(chan error, 1)
 	go func() { _, err := q.Put(t.Context(), nil); ended <- err }()
 	eventually(t, "the job is under way", func() bool { return d.dropped.Load() > 0 })
@@ -93,11 +89,7 @@ func TestCloseWhilePutRuns(t *testing.T) {
 
 func TestPutThatIsCancelledDoesNotBlameTheServer(t *testing.T) {
 	t.Parallel()
-	srv := start(t, embedded.Listen(0))
-	var d droppingDialer
-	q := open(t, connect(t, srv.URL(), nats.SetCustomDialer(&d)), durable.Config{})
-	put(t, q, "")
-	d.drop.Store(true)
+	q, d := dropping(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	time.AfterFunc(100*time.Millisecond, func() { cancel(errors.New("enough")) })
 	_, err := q.Put(ctx, nil)
@@ -111,6 +103,16 @@ func TestPutThatIsCancelledDoesNotBlameTheServer(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	d.drop.Store(false)
+}
+
+// dropping returns a queue that nothing goes out of any more.
+func dropping(t *testing.T) (*durable.Queue, *droppingDialer) {
+	t.Helper()
+	d := new(droppingDialer)
+	q := open(t, connect(t, start(t, embedded.Listen(0)).URL(), nats.SetCustomDialer(d)), durable.Config{})
+	put(t, q, "")
+	d.drop.Store(true)
+	return q, d
 }
 
 // droppingDialer is a dialer whose connections drop all that is sent while drop is set.

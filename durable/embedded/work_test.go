@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/retrywhen/retrywhen/backoff"
@@ -481,11 +480,7 @@ func TestStoppingWhileTheServerIsAway(t *testing.T) {
 	t.Parallel()
 	dir, port := t.TempDir(), freePort(t)
 	server := spawn(t, "server", dir, port)
-	nc, err := nats.Connect("nats://127.0.0.1:"+port, nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
+	nc := connect(t, "nats://127.0.0.1:"+port)
 	q := open(t, nc, durable.Config{})
 	put(t, q, "")
 	begun := make(chan struct{})

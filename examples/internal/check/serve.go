@@ -1,3 +1,4 @@
+// Package check has what the tests of all examples need.
 package check
 
 import (
