@@ -88,13 +88,13 @@ func scheduleOf(x Strategy, rows int) Schedule {
 	within, bounded := p.Within()
 	stopAt, stops := p.StopAt()
 	var earliest time.Duration
-	draw := drawer(b)
+	next := rowsOf(b)
 	for n := 1; n <= limit; n++ {
 		if stops && b.Ceiling(n) >= stopAt {
 			s.End = fmt.Sprintf("the backoff would be %v, and it stops at %v", b.Ceiling(n), stopAt)
 			break
 		}
-		row := draw(n)
+		row := next(n)
 		earliest = add(earliest, row.Least)
 		if bounded && earliest > within {
 			s.End = fmt.Sprintf("the next retry would be later than %v after the first failure, even with the shortest waits", within)
@@ -112,11 +112,11 @@ func scheduleOf(x Strategy, rows int) Schedule {
 // largest is the largest draw.
 const largest = 1 - 0x1p-53
 
-// drawer returns the function that computes the rows. It must be called for 1, 2, 3 … in turn. A delay does not
+// rowsOf returns the function that computes the rows. It must be called for 1, 2, 3 … in turn. A delay does not
 // decrease as its draw increases, so the draws 0, 0.5 and largest give the least, the median and the most. Decorrelated
 // derives many draws from one: its least and most are those of chains with the smallest and the largest draws, and its
 // median is that of a sample.
-func drawer(b backoff.Backoff) func(n int) Row {
+func rowsOf(b backoff.Backoff) func(n int) Row {
 	if b.Words()[0].Name != "decorrelated" {
 		return func(n int) Row {
 			return Row{N: n, Least: b.At(n, 0), Median: b.At(n, 0.5), Most: b.At(n, largest)}
