@@ -85,16 +85,6 @@ func TestSimHerdHasOneSetOfFigures(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &result); err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "x.html")
-	if _, _, err := inProcess(t, append(args, "-o", file)...); err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(b), `<script id="data" type="application/json">`)
-	data, _, _ := strings.Cut(rest, "</script>")
 	var page struct {
 		Numbers struct {
 			Herd struct {
@@ -102,9 +92,7 @@ func TestSimHerdHasOneSetOfFigures(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(data), &page); err != nil {
-		t.Fatal(err)
-	}
+	readPage(t, &page, args...)
 	for i, s := range result.Strategies {
 		f := page.Numbers.Herd.Strategies[i].Figures[1]
 		if want := s.Figures.PeakOverMean; f.Value != want || !strings.Contains(text, " "+f.Text+" ") {
