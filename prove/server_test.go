@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/prove"
 )
 
@@ -43,11 +42,20 @@ func newServer(t *testing.T) *server {
 	}
 	s := &server{addr: l.Addr().String(), logs: map[string]*log{}}
 	ctx, cancel := context.WithCancel(context.Background())
-	wait := check.Accept(l, func(c net.Conn) { s.serve(ctx, c) })
+	var tasks sync.WaitGroup
+	tasks.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			tasks.Go(func() { s.serve(ctx, c) })
+		}
+	})
 	t.Cleanup(func() {
 		cancel()
 		_ = l.Close()
-		wait()
+		tasks.Wait()
 	})
 	return s
 }

@@ -4,12 +4,10 @@ package check
 import (
 	"flag"
 	"fmt"
-	"net"
 	"os"
 	"regexp"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -50,21 +48,6 @@ func GoTest(name string, test func(t *testing.T)) {
 			}
 		}}})
 	fmt.Println(name, "passed:", ran && passed)
-}
-
-// Accept serves each connection of l on a goroutine of its own. The returned function waits for their ends, after l's.
-func Accept(l net.Listener, serve func(net.Conn)) (wait func()) {
-	var all sync.WaitGroup
-	all.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			all.Go(func() { serve(c) })
-		}
-	})
-	return all.Wait
 }
 
 // Bubble runs f as a subtest on virtual time. A goroutine that is left at the end fails it.

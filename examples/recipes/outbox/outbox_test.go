@@ -19,10 +19,10 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/examples/internal/killed"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/debian"
 	"github.com/retrywhen/retrywhen/examples/recipes/outbox"
-	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"

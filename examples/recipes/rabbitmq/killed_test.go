@@ -7,9 +7,9 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/examples/internal/killed"
 	"github.com/retrywhen/retrywhen/examples/recipes/rabbitmq"
-	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/retry"
 )
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
-	"github.com/retrywhen/retrywhen/internal/check"
+	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/retry"
 )
