@@ -67,7 +67,10 @@ func (in *Receiver[T]) New() *Subscription[T] {
 }
 
 // Next waits for the next event. When the scope's context has ended, it returns the cause.
-func (in *Receiver[T]) Next() (Event[T], error) {
+func (in *Receiver[T]) Next() (Event[T], error) { return in.NextAfter(func() {}) }
+
+// NextAfter is Next, and calls idle when no event is there.
+func (in *Receiver[T]) NextAfter(idle func()) (Event[T], error) {
 	for turns := 0; ; turns++ {
 		if err := in.scope.Err(); err != nil {
 			return Event[T]{}, err
@@ -75,9 +78,11 @@ func (in *Receiver[T]) Next() (Event[T], error) {
 		if event, ok := in.Take(); ok {
 			return event, nil
 		}
-		if turns == 0 { // sources that are ready then wake the operator once or not at all: Merge takes 0.7 of the time
-			runtime.Gosched()
-		} else {
+		switch turns {
+		case 0:
+			idle()
+			runtime.Gosched() // sources that are ready then wake the operator once or not at all: Merge takes 0.7 of the time
+		default:
 			<-in.news
 		}
 	}

@@ -30,7 +30,7 @@ func FlatMap[T, U any, S ~func(context.Context, func(U) bool) error](p Package, 
 		var none U
 		m.source = startInto(m.in, s, &value, none)
 		for open := true; open || len(m.workers) > 0; {
-			event, err := m.next()
+			event, err := m.in.NextAfter(m.dispatch)
 			if err != nil {
 				return err
 			}
@@ -81,18 +81,6 @@ type flatMap[U any] struct {
 
 // mostIdle is how many workers may be idle. It limits those that a burst of streams leaves.
 const mostIdle = 8
-
-// next returns the next event. If none is there, it first gives the pending streams to workers.
-func (m *flatMap[U]) next() (handoff.Event[U], error) {
-	if err := m.scope.Err(); err != nil {
-		return handoff.Event[U]{}, err
-	}
-	if event, ok := m.in.Take(); ok {
-		return event, nil
-	}
-	m.dispatch()
-	return m.in.Next()
-}
 
 // start makes an inner stream of the source's value pending. The source waits if no more can run.
 func (m *flatMap[U]) start(inner Stream[U]) {
