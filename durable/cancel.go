@@ -24,7 +24,7 @@ import (
 // ErrNotStored, and it may be called again.
 func (q *Queue) Cancel(ctx context.Context, id string) error {
 	r := q.request("cancel: job "+strconv.Quote(id), "cancel it again")
-	delivered, err := r.end(ctx, id, false)
+	delivered, err := r.conclude(ctx, id, false)
 	if delivered == nil {
 		return err
 	}
@@ -35,13 +35,13 @@ func (q *Queue) Cancel(ctx context.Context, id string) error {
 // known for Config.Remember. While the server does not respond, Forget tries again for as long as Put; its error then matches
 // ErrNotStored, and it may be called again.
 func (q *Queue) Forget(ctx context.Context, id string) error {
-	_, err := q.request("forget: job "+strconv.Quote(id), "forget it again").end(ctx, id, true)
+	_, err := q.request("forget: job "+strconv.Quote(id), "forget it again").conclude(ctx, id, true)
 	return err
 }
 
-// end stores that the job is done and discards all that is left of it, if it is a dead letter or not, as isDead says. It returns
+// conclude stores that the job is done and discards all that is left of it, if it is a dead letter or not, as isDead says. It returns
 // the last message that a worker may have got.
-func (r request) end(ctx context.Context, id string, isDead bool) (delivered *jetstream.RawStreamMsg, err error) {
+func (r request) conclude(ctx context.Context, id string, isDead bool) (delivered *jetstream.RawStreamMsg, err error) {
 	none := &failure{r.what, ErrNotFound, nil, ""}
 	err, marked, found := errMoved, false, false
 	for n := 0; n < 10 && err == errMoved; n++ { // as long as it moves on meanwhile

@@ -42,7 +42,7 @@ func TestCancel(t *testing.T) {
 		"it was forgotten halfway": {stored: all(message(q, dead, 8, named), message(q, mark, 9, done)), did: "last *; get 1 *; delete 8; get 9 *; get 10 *", want: ErrNotFound},
 		"it was cancelled halfway": {stored: all(message(q, later, 9, named), message(q, mark, 10, done)), did: "last *; get 1 *; delete 9; get 10 *; get 11 *"},
 		"it moves on":              {stored: all(message(q, first, 9, named)), publish: []error{refused}, did: "last *; put mark; last *; put mark; get 1 *; delete 9; get 10 *; info of first"},
-		"it always moves on":       {stored: all(message(q, first, 9, named)), publish: []error{refused, refused, refused, refused, refused, refused, refused, refused, refused, refused}, did: strings.Repeat("last *; put mark; ", 9) + "last *; put mark", want: errMoved},
+		"it always moves on":       {stored: all(message(q, first, 9, named)), publish: alwaysRefused, did: strings.Repeat("last *; put mark; ", 9) + "last *; put mark", want: errMoved},
 		"it cannot be read":        {last: nats.ErrTimeout, did: "last *", want: ErrUnreachable},
 		"the rest cannot be read":  {stored: all(message(q, first, 9, named)), fails: map[string]error{"get 1 *": errNo}, did: "last *; put mark; get 1 *", want: errNo},
 		"it cannot be deleted":     {stored: all(message(q, first, 9, named)), fails: map[string]error{"delete 9": errNo}, did: "last *; put mark; get 1 *; delete 9", want: errNo},
@@ -54,13 +54,7 @@ func TestCancel(t *testing.T) {
 		"it was revived, replaced":    {forbidden: true, stored: all(message(q, mark, 8, named), message(q, dead, 9, named), message(q, first, 10, done)), did: "last *; get 1 *; get 9 *; put dead; get 10 *; get 11 *", want: ErrNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n := 0
-			s := &server{publish: func(*nats.Msg) error {
-				if n++; n <= len(test.publish) {
-					return test.publish[n-1]
-				}
-				return nil
-			}}
+			s := &server{publish: inTurn(test.publish...)}
 			q := fakeQueue(t, s, Config{})
 			s.fails = test.fails
 			q.mayNotDelete.Store(test.forbidden)
@@ -235,5 +229,82 @@ func TestLook(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// What Get makes of the last message of a job.
+func TestGet(t *testing.T) {
+	put, failed, due := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), time.Date(2026, 1, 3, 3, 4, 5, 6, time.UTC), time.Date(2026, 1, 4, 3, 4, 5, 6, time.UTC)
+	st := state{put: put, kind: "k", lastError: "no", due: due, retry: failures(3, failed)}
+	whole := JobInfo{ID: "x", Kind: "k", Attempts: 3, LastError: "no", Put: put, FirstFailure: failed}
+	with := func(s JobState, due time.Time) JobInfo { i := whole; i.State, i.Due = s, due; return i }
+	for name, test := range map[string]struct {
+		stage  stage
+		header nats.Header
+		want   JobInfo
+	}{
+		"put without an id":           {first, nil, JobInfo{ID: "x", State: StateReady}},
+		"waits":                       {later, st.header(), with(StateLater, due)},
+		"its time has come":           {again, st.header(), with(StateReady, time.Time{})},
+		"in a worker":                 {mark, st.header(), with(StateRunning, due)},
+		"done":                        {mark, nats.Header{headerDone: {"1"}, headerPut: {formatTime(put)}}, JobInfo{ID: "x", State: StateDone, Put: put}},
+		"dead":                        {dead, st.header(), with(StateDead, time.Time{})},
+		"cancelled, not acknowledged": {first, nats.Header{headerDone: {"1"}}, JobInfo{ID: "x", State: StateDone}},
+	} {
+		s := new(server)
+		q := fakeQueue(t, s, Config{})
+		s.stored = []*jetstream.RawStreamMsg{message(q, test.stage, 9, test.header)}
+		if got, err := q.Get(t.Context(), "x"); err != nil || got != test.want {
+			t.Errorf("%s: got %+v, %v, want %+v", name, got, err, test.want)
+		}
+	}
+	s := new(server)
+	q := fakeQueue(t, s, Config{})
+	if got, err := q.Get(t.Context(), "x"); !errors.Is(err, ErrNotFound) || got != (JobInfo{}) || err.Error() != `durable: get: job "x": not found` {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	s.last = func(string) (*jetstream.RawStreamMsg, error) { return nil, nats.ErrTimeout }
+	if _, err := q.Get(t.Context(), "x"); !errors.Is(err, ErrUnreachable) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func (f fakeStream) PauseConsumer(ctx context.Context, name string, until time.Time) (*jetstream.ConsumerPauseResponse, error) {
+	return nil, f.s.call(ctx, "pause %s until %s", name, until.Format(time.DateOnly))
+}
+
+func (f fakeStream) ResumeConsumer(ctx context.Context, name string) (*jetstream.ConsumerPauseResponse, error) {
+	return nil, f.s.call(ctx, "resume %s", name)
+}
+
+func TestPause_Consumers(t *testing.T) {
+	until := time.Date(2526, 1, 2, 0, 0, 0, 0, time.UTC)
+	s := new(server)
+	q := fakeQueue(t, s, Config{})
+	q.nc = connected(t, s)
+	if err := q.Pause(t.Context(), until); err != nil || s.took() != "pause again until 2526-01-02; pause first until 2526-01-02" {
+		t.Errorf("Pause: %v", err)
+	}
+	if err := q.Unpause(t.Context()); err != nil || s.took() != "resume again; resume first" {
+		t.Errorf("Unpause: %v", err)
+	}
+	if err := q.Pause(t.Context(), time.Unix(0, 0).UTC()); err == nil || err.Error() != "durable: pause: until is 1970-01-01T00:00:00Z, want a time in the future" || s.took() != "" {
+		t.Errorf("in the past: %v", err)
+	}
+	s.fails = map[string]error{"resume first": nats.ErrPermissionViolation, "info of first": nats.ErrTimeout}
+	if err := q.Unpause(t.Context()); !errors.Is(err, ErrRefused) || s.took() != "resume again; resume first" {
+		t.Errorf("refused: %v", err)
+	}
+	if _, err := q.Paused(t.Context()); !errors.Is(err, ErrUnreachable) {
+		t.Errorf("Paused: %v", err)
+	}
+	s.fails = nil
+	_, fresh := addConsumers(q, s)
+	if at, err := q.Paused(t.Context()); err != nil || !at.IsZero() {
+		t.Errorf("Paused: %v, %v", at, err)
+	}
+	fresh.now.Paused, fresh.now.Config.PauseUntil = true, &until
+	if at, err := q.Paused(t.Context()); err != nil || !at.Equal(until) {
+		t.Errorf("Paused: %v, %v", at, err)
 	}
 }

@@ -35,7 +35,7 @@ func (a *attempts) check(ctx context.Context, d *delivery, isAlone bool) verdict
 		return skip
 	}
 	switch {
-	case d.over:
+	case d.cancelled:
 		a.drop(ctx, d, true)
 		return skip
 	case d.held:

@@ -37,7 +37,7 @@ func TestCheck(t *testing.T) {
 		slept   bool // … until now
 		crashes int  // Config.MaxCrashes
 		last    func(q *Queue) (*jetstream.RawStreamMsg, error)
-		refuses int // publications that are refused
+		publish []error
 		want    verdict
 		did     string
 		check   func(t *testing.T, d *delivery, s *server)
@@ -101,31 +101,31 @@ func TestCheck(t *testing.T) {
 		"one less":                           {change: func(d *delivery) { d.deliveries, d.begun = 2, 3 }, want: begin, did: "put mark"},
 		"it can only be given up": {change: func(d *delivery) { d.deliveries, d.begun = 2, 5 }, want: skip,
 			did: "put dead; ack; consumer count-dead; create count-dead of retrywhen.q.job.*.dead; info of count-dead"},
-		"the job is gone": {change: again2, refuses: 1, want: skip, did: "put mark; last *; ack"},
-		"the job is done": {change: again2, refuses: 1, want: skip, did: "put mark; last *; ack",
+		"the job is gone": {change: again2, publish: []error{refused}, want: skip, did: "put mark; last *; ack"},
+		"the job is done": {change: again2, publish: []error{refused}, want: skip, did: "put mark; last *; ack",
 			last: func(q *Queue) (*jetstream.RawStreamMsg, error) { return message(q, mark, 9, done(put)), nil }},
-		"the job waits": {change: again2, refuses: 1, want: skip, did: "put mark; last *; ack",
+		"the job waits": {change: again2, publish: []error{refused}, want: skip, did: "put mark; last *; ack",
 			last: func(q *Queue) (*jetstream.RawStreamMsg, error) { return message(q, later, 9, nil), nil }},
-		"a later delivery was claimed": {change: again2, refuses: 1, want: skip, did: "put mark; last *",
+		"a later delivery was claimed": {change: again2, publish: []error{refused}, want: skip, did: "put mark; last *",
 			last: func(q *Queue) (*jetstream.RawStreamMsg, error) { return message(q, mark, 9, claim(3, 1)), nil }},
-		"this delivery was claimed": {change: again2, refuses: 1, want: begin, did: "put mark; last *; put mark",
+		"this delivery was claimed": {change: again2, publish: []error{refused}, want: begin, did: "put mark; last *; put mark",
 			last: func(q *Queue) (*jetstream.RawStreamMsg, error) { return message(q, mark, 9, claim(2, 1)), nil },
 			check: func(t *testing.T, d *delivery, s *server) {
 				if d.begun != 2 || get(s.lastSent().Header, headerLastSequence) != "9" {
 					t.Errorf("begun %d, after message %s, want 2, 9", d.begun, get(s.lastSent().Header, headerLastSequence))
 				}
 			}},
-		"the mark has expired": {change: func(d *delivery) { d.deliveries, d.last, d.begun = 2, 9, 3 }, refuses: 1, want: begin, did: "put mark; last *; put mark",
+		"the mark has expired": {change: func(d *delivery) { d.deliveries, d.last, d.begun = 2, 9, 3 }, publish: []error{refused}, want: begin, did: "put mark; last *; put mark",
 			last: func(q *Queue) (*jetstream.RawStreamMsg, error) { return message(q, first, 7, nil), nil },
 			check: func(t *testing.T, d *delivery, s *server) {
 				if d.begun != 1 || !d.looked || get(s.lastSent().Header, headerLastSequence) != "7" {
 					t.Errorf("begun %d, looked %t, after message %s", d.begun, d.looked, get(s.lastSent().Header, headerLastSequence))
 				}
 			}},
-		"the last message cannot be read": {change: again2, refuses: 1, want: skip,
+		"the last message cannot be read": {change: again2, publish: []error{refused}, want: skip,
 			did:  "put mark; last *; log: the state of a job could not be read, the job is handed back; nak in 30s",
 			last: func(*Queue) (*jetstream.RawStreamMsg, error) { return nil, errors.New("no") }},
-		"its mark changes all the time": {change: again2, refuses: 99, want: skip,
+		"its mark changes all the time": {change: again2, publish: alwaysRefused, want: skip,
 			did:  strings.Repeat("put mark; last *; ", 10) + "nak",
 			last: func(q *Queue) (*jetstream.RawStreamMsg, error) { return message(q, mark, 9, claim(2, 1)), nil }},
 	} {
@@ -139,13 +139,7 @@ func TestCheck(t *testing.T) {
 			if test.stored != nil {
 				s.stored = test.stored(q)
 			}
-			n := 0
-			s.publish = func(*nats.Msg) error {
-				if n++; n <= test.refuses {
-					return refused
-				}
-				return nil
-			}
+			s.publish = inTurn(test.publish...)
 			if test.last != nil {
 				s.last = func(subject string) (*jetstream.RawStreamMsg, error) {
 					m, err := test.last(q)
@@ -215,13 +209,7 @@ func TestCheck_AWaitOfAWorkerThatHasDied(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := new(server)
 				q := fakeQueue(t, s, Config{})
-				n := 0
-				s.publish = func(*nats.Msg) error {
-					if n++; n == 1 {
-						return refused
-					}
-					return nil
-				}
+				s.publish = inTurn(refused)
 				failed := time.Now().Add(-time.Minute)
 				st := state{put: failed, kind: "other", lastError: "no", due: time.Now().Add(test.due), retry: failures(3, failed)}
 				h := st.header()

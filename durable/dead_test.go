@@ -254,20 +254,14 @@ func TestRevive_Fails(t *testing.T) {
 				s := &server{fails: map[string]error{test.fails: errNo}}
 				q := fakeQueue(t, s, Config{})
 				q.nc = connected(t, s)
-				n := 0
-				s.publish = func(*nats.Msg) error {
-					if n++; n <= len(test.publish) {
-						return test.publish[n-1]
-					}
-					return nil
-				}
+				s.publish = inTurn(test.publish...)
 				s.last = func(subject string) (*jetstream.RawStreamMsg, error) {
 					switch {
 					case test.revived:
 						return revived(q, "x", 10), nil
-					case n > 0 && test.ours:
+					case len(s.sent) > 0 && test.ours:
 						return message(q, first, 55, nats.Header{headerPut: s.lastSent().Header[headerPut]}), nil
-					case n > 0:
+					case len(s.sent) > 0:
 						return message(q, first, 55, nats.Header{headerPut: {formatTime(time.Now().Add(time.Second))}}), nil
 					case test.none:
 						return nil, jetstream.ErrMsgNotFound
@@ -320,15 +314,7 @@ func TestReviveAll(t *testing.T) {
 			q := fakeQueue(t, s, Config{})
 			q.nc = connected(t, s)
 			s.stored = []*jetstream.RawStreamMsg{letter(q, "a", 2, nil), letter(q, "b", 3, nil), letter(q, "c", 4, nil)}
-			n := 0
-			s.publish = func(*nats.Msg) error {
-				s.mu.Lock()
-				defer s.mu.Unlock()
-				if n++; n <= len(test.publish) {
-					return test.publish[n-1]
-				}
-				return nil
-			}
+			s.publish = inTurn(test.publish...)
 			got, err := q.ReviveAll(t.Context(), test.keep)
 			if !errors.Is(err, test.end) || (err == nil) != (test.end == nil) || test.end == nil && got != test.want || got > 2 && test.end != nil {
 				t.Errorf("got %d, %v, want %d, %v", got, err, test.want, test.end)

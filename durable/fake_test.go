@@ -66,6 +66,19 @@ func (s *server) lastSent() *nats.Msg {
 	return s.sent[len(s.sent)-1]
 }
 
+var alwaysRefused = slices.Repeat([]error{refused}, 99)
+
+// inTurn returns a publish that fails with these errors, one after another, and then stores everything.
+func inTurn(errs ...error) func(*nats.Msg) error {
+	var n atomic.Int64
+	return func(*nats.Msg) error {
+		if i := int(n.Add(1)); i <= len(errs) {
+			return errs[i-1]
+		}
+		return nil
+	}
+}
+
 type fakeJetStream struct {
 	jetstream.JetStream
 	s *server

@@ -233,16 +233,16 @@ func (f *feed) finish() {
 // due time.
 func (f *feed) handBackAll(all []*delivery) {
 	var each sync.WaitGroup
-	turn := make(chan struct{}, 16)
+	atOnce := make(chan struct{}, 16)
 	for _, d := range all {
 		if !d.held {
 			f.a.handBack(f.ctx, d, 0)
 			continue
 		}
-		turn <- struct{}{}
+		atOnce <- struct{}{}
 		each.Go(func() {
 			f.a.reschedule(f.ctx, d) // if it fails, it has logged that and handed the job back
-			<-turn
+			<-atOnce
 		})
 	}
 	each.Wait()

@@ -68,7 +68,7 @@ func (j *Job) Done() error {
 		if err == nil {
 			j.a.counts.done.Add(1)
 			op := j.a.operation(j.hooked(ctx), &j.d.state)
-			j.a.over(&op, j.began, nil)
+			j.a.endOperation(&op, j.began, nil)
 		}
 		return err
 	})

@@ -68,8 +68,8 @@ func (k *keeper) keepLeases() {
 			if k.h.wasSet(now.Round(0).Sub(k.h.began)-now.Sub(k.h.began)) || now.Sub(extended) >= k.h.lease()/4 {
 				extend(now)
 			}
-		case _, open := <-status:
-			if open {
+		case _, ok := <-status:
+			if ok {
 				extend(time.Now())
 			} else { // the connection is closed
 				status = nil

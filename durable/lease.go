@@ -22,13 +22,13 @@ type delivery struct {
 	received   time.Time
 	ready      time.Time // the end of its wait, if it is held
 
-	last    uint64 // the sequence of the job's last message, from which the next step starts
-	looked  bool   // the job's mark was read or written
-	begun   uint64 // attempts begun and never settled, by its mark
-	claimed bool   // begun includes the running attempt
-	moved   bool   // the position has moved since it was stored
-	over    bool   // the message says that the job was cancelled
-	held    bool   // it was attempted here, and waits here
+	last      uint64 // the sequence of the job's last message, from which the next step starts
+	looked    bool   // the job's mark was read or written
+	begun     uint64 // attempts begun and never settled, by its mark
+	claimed   bool   // begun includes the running attempt
+	moved     bool   // the position has moved since it was stored
+	cancelled bool   // the message says that the job was cancelled
+	held      bool   // it was attempted here, and waits here
 
 	// Guarded by the mutex of leases:
 	until     time.Time               // the end of the lease, as far as is known

@@ -236,7 +236,7 @@ func (f *feed) receive(m jetstream.Msg) {
 	d := &delivery{id: id, stage: s, msg: m, seq: meta.Sequence.Stream, last: meta.Sequence.Stream, deliveries: meta.NumDelivered,
 		put: meta.Timestamp, feed: f, received: now, until: now.Add(a.lease())}
 	d.state = readState(m.Headers())
-	d.over = get(m.Headers(), headerDone) != ""
+	d.cancelled = get(m.Headers(), headerDone) != ""
 	if !a.leases.add(d) {
 		return
 	}

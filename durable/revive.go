@@ -55,7 +55,7 @@ func (q *Queue) revive(ctx context.Context, letter *DeadLetter) error {
 func (q *Queue) ReviveAll(ctx context.Context, keep func(*DeadLetter) bool) (revived int, err error) {
 	var n atomic.Int64
 	var each sync.WaitGroup
-	turn := make(chan struct{}, lettersAtOnce)
+	atOnce := make(chan struct{}, lettersAtOnce)
 	running, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	defer each.Wait() // if keep panics
@@ -67,9 +67,9 @@ func (q *Queue) ReviveAll(ctx context.Context, keep func(*DeadLetter) bool) (rev
 		if keep != nil && !keep(letter) {
 			continue
 		}
-		turn <- struct{}{}
+		atOnce <- struct{}{}
 		each.Go(func() {
-			defer func() { <-turn }()
+			defer func() { <-atOnce }()
 			switch err := q.revive(running, letter); {
 			case err == nil:
 				n.Add(1)

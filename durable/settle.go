@@ -215,7 +215,7 @@ func (o *outcomes) giveUp(ctx context.Context, op *retry.Operation, d *delivery,
 	if stored {
 		o.counts.died.Add(1)
 		o.bound.check(ctx)
-		o.over(op, began, end)
+		o.endOperation(op, began, end)
 	}
 	return nil
 }
@@ -248,9 +248,9 @@ func (o *outcomes) operation(hooks context.Context, s *state) retry.Operation {
 	return o.kindOf(s.kind, nil).policy.Continue(context.WithoutCancel(hooks), s.retry, last)
 }
 
-// over ends the operation of a job whose final outcome is stored: it calls the policy's hooks. began is when the last
+// endOperation ends the operation of a job whose final outcome is stored: it calls the policy's hooks. began is when the last
 // attempt began. If a hook panics, that is only logged, because the job has ended.
-func (o *outcomes) over(op *retry.Operation, began time.Time, err error) {
+func (o *outcomes) endOperation(op *retry.Operation, began time.Time, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			o.config.Logger.Error("a hook of the policy panicked", "panic", v)

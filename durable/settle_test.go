@@ -146,13 +146,7 @@ func TestDone_Revived(t *testing.T) {
 		"another worker has stored a retry": {stored: func(q *Queue) []*jetstream.RawStreamMsg { return append(theLetter(q), message(q, later, 9, nil)) }, publish: []error{refused}, did: "put mark; last *; ack", want: ErrTaken},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n := 0
-			s := &server{publish: func(*nats.Msg) error {
-				if n++; n <= len(test.publish) {
-					return test.publish[n-1]
-				}
-				return nil
-			}}
+			s := &server{publish: inTurn(test.publish...)}
 			q := fakeQueue(t, s, Config{Remember: time.Hour})
 			s.fails = test.fails
 			q.mayNotDelete.Store(!test.mayDelete)
@@ -205,13 +199,7 @@ func TestCheck_ARevivedJobIsDone(t *testing.T) {
 func TestAdvance_TheMarkHasExpired(t *testing.T) {
 	s := new(server)
 	q := fakeQueue(t, s, Config{})
-	n := 0
-	s.publish = func(*nats.Msg) error {
-		if n++; n == 1 {
-			return refused
-		}
-		return nil
-	}
+	s.publish = inTurn(refused)
 	s.last = func(string) (*jetstream.RawStreamMsg, error) { return message(q, first, 7, nil), nil }
 	d := deliver(q, s, first, func(d *delivery) { d.last = 9 })
 	stored, err := q.advance(t.Context(), d, q.config.doneMark("x", d.state.put))

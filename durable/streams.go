@@ -128,7 +128,7 @@ func (b *backend) announceLease(ctx context.Context, s jetstream.Stream) error {
 	}
 	what := fmt.Sprintf("open: shorten Config.Lease from %v to %v", next.AckWait, b.config.Lease)
 	wait := next.AckWait/4 + time.Second // for the answers
-	if end, ok := ctx.Deadline(); ok && time.Until(end) < wait {
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait {
 		return fmt.Errorf("durable: %s: that takes %v, want a ctx with a later deadline", what, wait)
 	}
 	next.Metadata = merge(next.Metadata, map[string]string{leaseKey: b.config.Lease.String()})

@@ -526,13 +526,7 @@ func TestBegin_Alone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				n := 0
-				s := &server{publish: func(*nats.Msg) error {
-					if n++; n == 1 {
-						return refused
-					}
-					return nil
-				}}
+				s := &server{publish: inTurn(refused)}
 				q := fakeQueue(t, s, Config{Lease: 32 * time.Second})
 				s.last = func(string) (*jetstream.RawStreamMsg, error) {
 					return message(q, mark, 9, nats.Header{headerBegun: {"4"}, headerDelivery: {"2"}}), nil

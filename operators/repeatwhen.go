@@ -54,11 +54,10 @@ func RepeatWhen[T, N any](s stream.Stream[T], h func(completions stream.Stream[C
 			answers := h(Map(ends, func(f stream.Failure) Completion {
 				return Completion{N: f.N, Items: f.Items, Lasted: f.Lasted}
 			}))
+			if answers == nil {
+				answers = stream.Fail[N](errors.New("operators: RepeatWhen: h returned a nil stream"))
+			}
 			return func(ctx context.Context, yield func(stream.Failure) bool) error {
-				if answers == nil {
-					failure = errors.New("operators: RepeatWhen: h returned a nil stream")
-					return failure
-				}
 				err := answers(ctx, func(N) bool { return yield(stream.Failure{}) })
 				if failure == nil {
 					failure = err

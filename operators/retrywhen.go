@@ -28,12 +28,10 @@ func RetryWhen[T, N any](src stream.Stream[T], h func(stream.Stream[stream.Failu
 		if answers == nil {
 			return nil
 		}
-		return func(ctx context.Context, yield func(stream.Failure) bool) error {
-			return answers(ctx, func(v N) bool {
-				answer, _ := any(v).(stream.Failure)
-				return yield(stream.Failure{N: answer.N})
-			})
-		}
+		return Map(answers, func(v N) stream.Failure {
+			answer, _ := any(v).(stream.Failure)
+			return stream.Failure{N: answer.N}
+		})
 	}))
 }
 

@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -32,14 +33,12 @@ func (t Target) Check(ctx context.Context) (Report, error) {
 	defer ticks.Wait()
 	defer c.cancel(nil)
 	ticks.Go(func() { c.clock.run(ctx) })
-	ref, err := c.measure(ctx, true)
-	if err != nil {
+	if err := c.measure(ctx, true); err != nil {
 		return report, err
 	}
-	c.ref = ref
 	var trials []trial
 	for _, way := range c.Ways {
-		for _, sc := range ref.scenarios(way) {
+		for _, sc := range c.ref.scenarios(way) {
 			trials = append(trials, trial{scenario: sc})
 		}
 	}
@@ -49,7 +48,7 @@ func (t Target) Check(ctx context.Context) (Report, error) {
 		c.try(ctx, &trials[i])
 		c.progress(1)
 	})
-	report.Values, report.Places = len(ref.values), len(ref.places)
+	report.Values, report.Places = len(c.ref.values), len(c.ref.places)
 	c.collect(&report, trials)
 	if err := context.Cause(ctx); err != nil {
 		return report, err
@@ -77,17 +76,18 @@ func (k Known) is(f Finding) bool { return f.Kind == k.Kind && strings.Contains(
 // check is a Target with its defaults, and what is known of it.
 type check struct {
 	Target
-	clock  *clock
-	ref    *undisturbed // nil until it is known
-	prefix string
-	runs   atomic.Int64
-	cancel context.CancelCauseFunc
+	clock   *clock
+	allowed judge.Allowed
+	ref     undisturbed // without values until they are known
+	prefix  string
+	runs    atomic.Int64
+	cancel  context.CancelCauseFunc
 
-	mu       sync.Mutex
-	done     int
-	total    int
-	reported map[string]bool // the kinds of which OnFinding knows
-	certain  map[string]bool // groups and kinds that a second play has shown
+	mu      sync.Mutex
+	done    int
+	total   int
+	told    map[string]bool // the kinds of which OnFinding knows
+	certain map[string]bool // groups and kinds that a second play has shown
 }
 
 // trial is what the plays of a scenario have shown.
@@ -122,9 +122,11 @@ func (t Target) prepare() (*check, error) {
 	if len(t.Ways) == 0 {
 		t.Ways = ways
 	}
-	c := &check{Target: t, reported: map[string]bool{}, certain: map[string]bool{}, clock: newClock()}
-	c.prefix = "r" + strconv.FormatInt(1<<24+rand.N[int64](1<<24), 36) // 5 characters
-	return c, nil
+	return &check{
+		Target: t, told: map[string]bool{}, certain: map[string]bool{}, clock: newClock(),
+		allowed: judge.Allowed{AtLeastOnce: t.AtLeastOnce, AnyOrder: t.AnyOrder, GivesUp: t.GivesUp, Latest: t.Latest},
+		prefix:  "r" + strconv.FormatInt(1<<24+rand.N[int64](1<<24), 36), // 5 characters
+	}, nil
 }
 
 // orDefault sets a field of a Target that is 0.
@@ -132,9 +134,7 @@ func orDefault[T int | time.Duration](name string, field *T, value T) {
 	if *field < 0 {
 		panic(fmt.Sprintf("prove: Target.%s is %v, want at least 0", name, *field))
 	}
-	if *field == 0 {
-		*field = value
-	}
+	*field = cmp.Or(*field, value)
 }
 
 // each calls f for each number below n, Parallel at once, until ctx ends.
@@ -160,44 +160,37 @@ func (c *check) progress(n int) {
 	}
 }
 
-// try plays a scenario, once more if its break did not take place, in another connection if need be, and once more if it
-// shows a kind of fault that is not certain in its group.
+// try plays a scenario, once more if its break did not take place, and once more if it shows a kind of fault that is not
+// certain in its group.
 func (c *check) try(ctx context.Context, t *trial) {
-	for range 2 {
-		o := c.run(ctx, t)
-		if o == nil {
-			return
-		}
-		if t.played = o.broke(); t.played {
-			t.faults, t.timeline = c.faults(o), o.timeline
-			break
-		}
-		if o.seen.made == 0 && t.plan[0].conn != lastConnection {
-			t.scenario = t.elsewhere()
-		}
+	for n := 0; n < 2 && !t.played && ctx.Err() == nil; n++ {
+		t.faults, t.played = c.tryOnce(ctx, t)
 	}
 	if !c.confirm(t, nil) {
-		if o := c.run(ctx, t); o != nil && o.broke() {
-			t.timeline = o.timeline
-			c.confirm(t, c.faults(o))
-		}
+		again, _ := c.tryOnce(ctx, t)
+		c.confirm(t, again)
 	}
 }
 
-// run plays a trial's scenario. It returns nil if the check is over.
-func (c *check) run(ctx context.Context, t *trial) *outcome {
+// tryOnce plays a trial's scenario. It returns what is wrong, and whether the break took place; if not, it will do so in
+// another connection if need be.
+func (c *check) tryOnce(ctx context.Context, t *trial) (faults []judge.Fault, broke bool) {
 	o := c.play(ctx, t.scenario)
-	if ctx.Err() != nil {
-		return nil
-	}
-	if o.trouble != nil {
+	switch {
+	case ctx.Err() != nil:
+	case o.trouble != nil:
 		c.cancel(fmt.Errorf("prove: %s: %w", t.where, o.trouble))
-		return nil
+	case o.broke():
+		t.timeline = o.timeline
+		return c.faults(o), true
+	case !t.played && o.seen.made == 0 && t.plan[0].conn >= 0:
+		t.scenario = t.elsewhere()
 	}
-	return o
+	return nil, false
 }
 
-// confirm makes those faults of a trial certain that were shown again, and reports whether all are.
+// confirm makes those faults of a trial certain that were shown again, tells OnFinding of a kind that it does not know,
+// and reports whether all are certain.
 func (c *check) confirm(t *trial, again []judge.Fault) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -206,31 +199,24 @@ func (c *check) confirm(t *trial, again []judge.Fault) bool {
 		key := t.group + f.Kind
 		if !c.certain[key] && slices.ContainsFunc(again, func(other judge.Fault) bool { return other.Kind == f.Kind }) {
 			c.certain[key] = true
-			c.tell(t, f)
+			f.Where, f.Shown, f.Timeline = t.where, 1, t.timeline
+			finding := c.finding(&f, 1)
+			told := f.Kind + finding.Known
+			if !c.told[told] && c.OnFinding != nil {
+				c.OnFinding(finding)
+			}
+			c.told[told] = true
 		}
 		all = all && c.certain[key]
 	}
 	return all
 }
 
-// tell tells OnFinding of a kind that it does not know.
-func (c *check) tell(t *trial, f judge.Fault) {
-	finding := c.finding(&judge.Found{Fault: f, Where: t.where, Shown: 1, Scenarios: 1, Timeline: t.timeline})
-	key := f.Kind + finding.Known
-	if !c.reported[key] && c.OnFinding != nil {
-		c.OnFinding(finding)
-	}
-	c.reported[key] = true
-}
-
-// finding makes a finding of what the judge has found.
-func (c *check) finding(f *judge.Found) Finding {
-	finding := Finding{Kind: Kind(f.Kind), Where: f.Where, What: f.What, Mend: f.Mend, Shown: f.Shown, Scenarios: f.Scenarios, Timeline: f.Timeline}
-	for _, k := range c.Known {
-		if k.is(finding) {
-			finding.Known = k.Why
-			break
-		}
+// finding makes a finding of a fault that so many scenarios could show.
+func (c *check) finding(f *judge.Fault, scenarios int) Finding {
+	finding := Finding{Kind: Kind(f.Kind), Where: f.Where, What: f.What, Mend: f.Mend, Shown: f.Shown, Scenarios: scenarios, Timeline: f.Timeline}
+	if i := slices.IndexFunc(c.Known, func(k Known) bool { return k.is(finding) }); i >= 0 {
+		finding.Known = c.Known[i].Why
 	}
 	return finding
 }
@@ -254,11 +240,11 @@ func (c *check) collect(report *Report, trials []trial) {
 	}
 	reported := map[string]bool{}
 	for _, name := range names {
-		for _, found := range groups[name].Found {
-			f := c.finding(found)
-			if key := found.Kind + f.Known; !reported[key] {
+		for _, f := range groups[name].Faults {
+			finding := c.finding(f, groups[name].Scenarios)
+			if key := f.Kind + finding.Known; !reported[key] {
 				reported[key] = true
-				report.Findings = append(report.Findings, f)
+				report.Findings = append(report.Findings, finding)
 			}
 		}
 	}

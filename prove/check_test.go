@@ -70,6 +70,7 @@ func TestCheck_NamesTheFault(t *testing.T) { // alone, so that a program that sp
 		checks.Go(func() {
 			target := s.target(test.run)
 			target.Places = 3
+			target.GivesUp = test.givesUp // that allows an end with an error only
 			if !night {
 				target.Ways = []prove.Way{test.way} // at night all ways, of which this is the first that shows it
 			}
@@ -88,7 +89,8 @@ func TestCheck_NamesTheFault(t *testing.T) { // alone, so that a program that sp
 				t.Errorf("%s: got %v and was told %v, want %v", name, kinds(report), told, test.kinds)
 			}
 			for _, f := range report.Findings {
-				if !strings.HasPrefix(f.Where, string(test.way)+" ") || f.Shown == 0 || f.Shown > f.Scenarios || len(f.Timeline) == 0 {
+				if !strings.HasPrefix(f.Where, string(test.way)+" ") || f.Shown == 0 || f.Shown > f.Scenarios || len(f.Timeline) == 0 ||
+					test.half && !strings.HasPrefix(f.Mend, "does it take half a value for a whole one? A value") {
 					t.Errorf("%s: %s: %+v", name, f, f)
 				}
 			}
@@ -132,11 +134,24 @@ func TestCheck_RightClients(t *testing.T) {
 				})
 			}
 		},
-		"gives up, allowed":     func(p *prove.Target) { p.Client, p.GivesUp = client{fails: true}.run, true },
-		"skips, allowed":        func(p *prove.Target) { p.Client, p.Latest, p.AtLeastOnce = client{lastOnly: true}.run, true, true },
-		"it polls":              func(p *prove.Target) { p.Client = client{polls: true}.run },
-		"it ends":               func(p *prove.Target) { p.Client = client{finite: true}.run },
-		"it writes":             func(p *prove.Target) { p.Client, p.Ways = client{writes: true}.run, []prove.Way{prove.End} },
+		"gives up, allowed": func(p *prove.Target) { p.Client, p.GivesUp = client{fails: true}.run, true },
+		"skips, allowed":    func(p *prove.Target) { p.Client, p.Latest, p.AtLeastOnce = client{lastOnly: true}.run, true, true },
+		"it polls":          func(p *prove.Target) { p.Client = client{polls: true}.run },
+		"it ends":           func(p *prove.Target) { p.Client = client{finite: true}.run },
+		"it writes":         func(p *prove.Target) { p.Client, p.Ways = client{writes: true}.run, []prove.Way{prove.End} },
+		"one of two connections goes on": func(p *prove.Target) {
+			p.Ways, p.Places = []prove.Way{prove.Cut}, 24
+			p.Client = func(ctx context.Context, r prove.Run, got func(string)) error {
+				var task sync.WaitGroup
+				defer task.Wait()
+				second := sync.OnceFunc(func() {
+					task.Go(func() {
+						_ = client{leaves: true}.run(ctx, prove.Run{Name: "nothing" + r.Name, Addr: r.Addr}, func(string) {})
+					})
+				})
+				return client{}.run(ctx, r, func(v string) { second(); got(v) })
+			}
+		},
 		"a run after the other": func(p *prove.Target) { p.Parallel, p.Places, p.Ways = 1, 1, []prove.Way{prove.Cut} },
 	} {
 		checks.Go(func() {
@@ -158,6 +173,19 @@ func TestCheck_RightClients(t *testing.T) {
 		})
 	}
 	checks.Wait()
+}
+
+// A client that stands every break but one of a connection that has delivered all.
+func TestCheck_AfterTheLastValue(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	target := s.target(nil)
+	target.Ways, target.Places = []prove.Way{prove.End}, 3
+	target.Client = client{failsAt: 6}.run
+	report, err := target.Check(t.Context())
+	if err != nil || len(report.Findings) != 1 || report.Findings[0].Where != "end after the last value" || report.Findings[0].Kind != prove.GaveUp {
+		t.Errorf("got %v and %+v", err, report)
+	}
 }
 
 // Undisturbed runs that connect again, because the machine is busy say, have places that other runs do not have.
@@ -186,6 +214,15 @@ func TestCheck_ConnectionsDiffer(t *testing.T) {
 	}
 }
 
+// stored is a client that has stored the events.
+func stored(ctx context.Context, _ prove.Run, got func(string)) error {
+	for n := range 6 {
+		got(fmt.Sprintf("event %d", n+1))
+	}
+	<-ctx.Done()
+	return nil
+}
+
 // Findings stay when fewer than half of the breaks took place, and nothing found is an error.
 func TestCheck_TooFewBreaks(t *testing.T) {
 	t.Parallel()
@@ -206,14 +243,13 @@ func TestCheck_TooFewBreaks(t *testing.T) {
 				if runs < 2 || again && !told {
 					return client{again: again}.run(ctx, r, got)
 				}
-				for n := range 6 { // it has stored them
-					got(fmt.Sprintf("event %d", n+1))
-				}
-				<-ctx.Done()
-				return nil
+				return stored(ctx, r, got)
 			}
 			report, err := target.Check(t.Context())
 			want := "prove: a connection broke as planned in "
+			if plays := report.Scenarios + 2*report.NotPlayed; !again && runs != plays {
+				t.Errorf("%d runs of %+v, want %d", runs, report, plays)
+			}
 			if err == nil || !strings.HasPrefix(err.Error(), want) || report.Scenarios == 0 || again != slices.Equal(kinds(report), []prove.Kind{prove.Repeated}) {
 				t.Errorf("got %v and %+v, want %s", err, report, want)
 			}
@@ -258,11 +294,7 @@ func TestCheck_CannotBeJudged(t *testing.T) {
 				if !disturbed() {
 					return client{}.run(ctx, r, got)
 				}
-				for n := range 6 { // it has stored them
-					got(fmt.Sprintf("event %d", n+1))
-				}
-				<-ctx.Done()
-				return nil
+				return stored(ctx, r, got)
 			}
 		},
 	} {
@@ -316,6 +348,23 @@ func TestCheck_Progress(t *testing.T) {
 	}
 	if len(want) < 3 || !slices.Equal(told, want) {
 		t.Errorf("got %v, want %v", told, want)
+	}
+}
+
+func TestFinding_String(t *testing.T) {
+	f := prove.Finding{Where: "cut", What: "lost 1", Scenarios: 1}
+	for _, test := range []struct {
+		change func()
+		want   string
+	}{
+		{func() {}, "cut: lost 1"},
+		{func() { f.Mend = "mend?" }, "cut: lost 1; mend?"},
+		{func() { f.Shown, f.Scenarios = 2, 3 }, "cut: lost 1; mend? (2 of 3 such scenarios)"},
+		{func() { f.Known = "issue 7" }, "cut: lost 1; mend? (2 of 3 such scenarios); known: issue 7"},
+	} {
+		if test.change(); f.String() != test.want {
+			t.Errorf("got %q, want %q", f, test.want)
+		}
 	}
 }
 

@@ -16,15 +16,15 @@ type link struct {
 	client *net.TCPConn
 
 	// Under the proxy's mutex:
-	server *net.TCPConn
-	sent   int64 // to the client
-	broken Way
-	ended  bool // by the server
-	closed bool // by the client
+	server       *net.TCPConn
+	sent         int64 // to the client
+	broken       Way
+	serverClosed bool
+	clientClosed bool
 }
 
-// works is the Way of a connection that is not broken.
-const works Way = ""
+// unbroken is the Way of a connection that is not broken.
+const unbroken Way = ""
 
 // Connections of a break that have no number.
 const (
@@ -38,7 +38,7 @@ type breaking struct {
 	way    Way // Cut, End or Silence
 	conn   int
 	at     int64 // bytes of the connection that pass
-	values int   // that the undisturbed program had delivered
+	before int   // that the undisturbed program had delivered
 	amid   bool  // it breaks as soon as they have passed, not when the next one comes
 	refuse time.Duration
 }
@@ -50,19 +50,17 @@ const calm = 5 * time.Millisecond
 // run runs the link until both of its connections are closed.
 func (l *link) run() {
 	var d net.Dialer
-	server, err := d.DialContext(l.p.ctx, "tcp", l.p.server)
+	server, err := d.DialContext(l.p.ctx, "tcp", l.p.c.Server)
 	l.p.mu.Lock()
-	if err == nil {
-		l.server = server.(*net.TCPConn)
-	} else {
+	if err != nil {
 		l.p.dialError = err
 		l.p.timeline.Note("the server cannot be reached: %v", err)
-	}
-	l.p.mu.Unlock()
-	if err != nil {
+		l.p.mu.Unlock()
 		l.reset()
 		return
 	}
+	l.server = server.(*net.TCPConn)
+	l.p.mu.Unlock()
 	defer context.AfterFunc(l.p.ctx, l.reset)()
 	var up sync.WaitGroup
 	up.Go(l.up)
@@ -83,11 +81,11 @@ func (l *link) reset() {
 }
 
 // worksLocked reports whether both sides have the connection. The caller holds the proxy's mutex.
-func (l *link) worksLocked() bool { return l.broken == works && !l.ended && !l.closed }
+func (l *link) worksLocked() bool { return l.broken == unbroken && !l.serverClosed && !l.clientClosed }
 
-// leftLocked reports whether the program has closed the connection and made another one, so that it cannot break. The
+// replacedLocked reports whether the program has closed the connection and made another one, so that it cannot break. The
 // caller holds the proxy's mutex.
-func (l *link) leftLocked() bool { return l.closed && l.index < len(l.p.links)-1 }
+func (l *link) replacedLocked() bool { return l.clientClosed && l.index < len(l.p.links)-1 }
 
 // up passes on what the client sends.
 func (l *link) up() {
@@ -98,29 +96,29 @@ func (l *link) up() {
 		way := l.broken
 		l.p.mu.Unlock()
 		switch {
-		case way == works:
+		case way == unbroken:
 			_, _ = l.server.Write(buffer[:n])
 		case way == End && n > 0: // a connection that a server has closed does so
 			l.reset()
 		}
 		if err != nil {
-			l.ends(&l.closed, "the program closes", l.server, err)
+			l.passClose(&l.clientClosed, "the program closes", l.server, err)
 			return
 		}
 	}
 }
 
-// ends passes on that the program has closed its connection, or the server its.
-func (l *link) ends(side *bool, who string, other *net.TCPConn, err error) {
+// passClose passes on that the program has closed its connection, or the server its.
+func (l *link) passClose(side *bool, who string, other *net.TCPConn, err error) {
 	l.p.mu.Lock()
 	way := l.broken
-	if way == works || side == &l.closed && way != Cut {
+	if way == unbroken || side == &l.clientClosed && way != Cut {
 		*side = true
 		l.p.timeline.Note("%s connection %d", who, l.index+1)
 	}
 	l.p.mu.Unlock()
 	switch {
-	case way != works:
+	case way != unbroken:
 	case errors.Is(err, io.EOF):
 		_ = other.CloseWrite()
 	default:
@@ -148,7 +146,7 @@ func (l *link) down() {
 			}
 		}
 		if err != nil {
-			l.ends(&l.ended, "the server ends", l.client, err)
+			l.passClose(&l.serverClosed, "the server ends", l.client, err)
 			return
 		}
 	}
@@ -159,15 +157,15 @@ func (l *link) share(b []byte) (pass int, breaks bool) {
 	p := l.p
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if l.broken != works {
+	if l.broken != unbroken {
 		return 0, false
 	}
 	pass = len(b)
-	if p.claimed < len(p.plan) && p.claimed == p.made && !l.leftLocked() {
+	if p.claimed < len(p.plan) && p.claimed == p.made && !l.replacedLocked() {
 		next := &p.plan[p.claimed]
 		rest := next.at - l.sent // that passes before the break
 		here := next.conn == l.index
-		if next.conn == anyConnection && p.values >= next.values ||
+		if next.conn == anyConnection && p.count >= next.before ||
 			next.conn >= 0 && next.conn < l.index && !p.links[next.conn].worksLocked() { // it has ended before: a later one breaks
 			here, rest = true, 0
 			if next.amid {
@@ -180,7 +178,7 @@ func (l *link) share(b []byte) (pass int, breaks bool) {
 		}
 	}
 	if pass > 0 {
-		p.chunks = append(p.chunks, chunk{conn: l.index, at: l.sent, half: halve(b[:pass]), came: p.clock.now()})
+		p.chunks = append(p.chunks, chunk{conn: l.index, at: l.sent, half: halve(b[:pass]), came: p.c.clock.now()})
 		p.passed = append(p.passed, b[:min(pass, keepBytes-len(p.passed))]...)
 		l.sent += int64(pass)
 	}
@@ -192,7 +190,7 @@ func (l *link) breakNow() {
 	time.Sleep(calm)
 	p := l.p
 	p.mu.Lock()
-	if l.leftLocked() {
+	if l.replacedLocked() {
 		p.claimed-- // a later one breaks
 		p.mu.Unlock()
 		return
@@ -201,7 +199,7 @@ func (l *link) breakNow() {
 	l.broken = b.way
 	server := l.server
 	p.made++
-	p.brokenAt = p.clock.now()
+	p.brokenAt = p.c.clock.now()
 	p.backAt = time.Time{}
 	text := map[Way]string{Cut: "is cut", End: "is ended", Silence: "falls silent"}[b.way]
 	p.timeline.Note("connection %d %s after %d bytes", l.index+1, text, l.sent)
@@ -211,8 +209,7 @@ func (l *link) breakNow() {
 	p.mu.Unlock()
 	switch b.way {
 	case Cut:
-		reset(l.client)
-		reset(server)
+		l.reset()
 	case End:
 		_ = l.client.CloseWrite()
 		_ = server.Close()

@@ -19,7 +19,7 @@ type outcome struct {
 	mu       sync.Mutex
 	frozen   bool // values do not count any more
 	tally    *judge.Tally
-	arrivals []arrival // of the undisturbed run
+	arrivals []time.Time // of the undisturbed run's values
 	seen     seen
 	chunks   []chunk
 	past     []any // values that came while every connection was broken
@@ -39,26 +39,13 @@ func (o *outcome) broke() bool {
 	return o.seen.made == len(o.plan) || o.seen.made > 0 && (o.ended || !o.seen.back)
 }
 
-// arrival is a value of the undisturbed run.
-type arrival struct {
-	value string
-	at    time.Time
-}
-
 // play runs the program once.
 func (c *check) play(ctx context.Context, sc scenario) *outcome {
-	o := &outcome{scenario: sc, c: c, done: make(chan struct{})}
-	var ref judge.Reference
-	if c.ref != nil {
-		ref = c.ref.values
-	}
-	o.tally = judge.NewTally(ref, nil)
-	p, err := c.listen(ctx, sc.plan)
-	if err != nil {
-		o.trouble = err
+	o := &outcome{scenario: sc, c: c, done: make(chan struct{}), tally: judge.NewTally(c.ref.values, func() int { return 0 })}
+	if o.p, o.trouble = c.listen(ctx, sc.plan); o.trouble != nil {
 		return o
 	}
-	o.p = p
+	p := o.p
 	defer p.close()
 	r := Run{Name: fmt.Sprintf("%s%06d", c.prefix, c.runs.Add(1)), Addr: p.l.Addr().String(), Server: c.Server}
 	if c.Before != nil {
@@ -81,7 +68,7 @@ func (c *check) play(ctx context.Context, sc scenario) *outcome {
 	o.mu.Unlock()
 	p.note("the program is told to end")
 	cancel()
-	returned := o.stop(c.Stop)
+	returned := o.stop()
 	for range events { // until they are over
 	}
 	if returned {
@@ -119,7 +106,7 @@ func (o *outcome) watch(ctx context.Context, events <-chan error) {
 // until returns when the run is over, if nothing else happens.
 func (o *outcome) until(s seen, start, lastEvent time.Time) time.Time {
 	c, last := o.c, s.lastAt
-	if c.ref == nil {
+	if c.ref.values == nil {
 		most := start.Add(endless + time.Duration(c.Events)*c.Every)
 		o.endless = !c.clock.now().Before(most)
 		switch {
@@ -135,7 +122,7 @@ func (o *outcome) until(s seen, start, lastEvent time.Time) time.Time {
 		base = s.first.Add(c.ref.took)
 	}
 	limit := latest(s.brokenAt.Add(o.plan[len(o.plan)-1].refuse), base).Add(c.Within)
-	broken, done := s.made == len(o.plan), c.allowed().Done(o.tally)
+	broken, done := s.made == len(o.plan), c.allowed.Done(o.tally)
 	switch {
 	case !broken && done:
 		return earliest(limit, latest(last, s.backAt).Add(c.Quiet+2*afterLast))

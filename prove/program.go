@@ -3,6 +3,7 @@ package prove
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -27,12 +28,12 @@ func (o *outcome) got(value string) {
 		return
 	}
 	o.tally.Enter(value)
-	if now := o.c.clock.now(); o.c.ref == nil {
-		o.arrivals = append(o.arrivals, arrival{value, now})
+	if now := o.c.clock.now(); o.c.ref.values == nil {
+		o.arrivals = append(o.arrivals, now)
 	} else if o.without(value, now) {
 		o.past = append(o.past, value)
 	}
-	o.p.delivered(value, o.c.ref != nil && o.c.allowed().Done(o.tally))
+	o.p.delivered(value, o.c.ref.values != nil && o.c.allowed.Done(o.tally))
 	o.p.wake()
 }
 
@@ -43,27 +44,30 @@ const readAhead = 300 * time.Millisecond
 // it was not in what has passed, and undisturbed it comes a while after the place of the break.
 func (o *outcome) without(value string, now time.Time) bool {
 	s := o.p.look()
-	return s.made > 0 && !s.back && !s.working && now.Sub(s.brokenAt) > readAhead &&
-		o.c.ref.after(value, o.since) > readAhead && !o.p.carried(value)
+	if s.made == 0 || s.back || s.working || now.Sub(s.brokenAt) <= readAhead {
+		return false
+	}
+	i := slices.Index(o.c.ref.values, any(value))
+	return i >= 0 && o.c.ref.came[i].Sub(o.since) > readAhead && !o.p.carried(value)
 }
 
 // abandoned is how long a program that is late is waited for, beyond Stop.
 const abandoned = 10 * time.Second
 
 // stop waits for a program whose context has ended, and reports whether it has returned.
-func (o *outcome) stop(within time.Duration) bool {
+func (o *outcome) stop() bool {
 	select {
 	case <-o.done:
 		return true
-	case <-time.After(within):
+	case <-time.After(o.c.Stop):
 	}
 	o.late = true
-	o.p.note("the program has not returned in %v", within)
+	o.p.note("the program has not returned in %v", o.c.Stop)
 	o.p.close() // what waits for a reply may end then
 	select {
 	case <-o.done:
 		return true
-	case <-time.After(within + abandoned):
+	case <-time.After(o.c.Stop + abandoned):
 		return false
 	}
 }

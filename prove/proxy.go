@@ -15,8 +15,7 @@ import (
 
 // proxy stands between one run of a program and the server, and breaks connections as planned.
 type proxy struct {
-	server string
-	clock  *clock
+	c      *check
 	l      net.Listener
 	news   chan struct{} // full when something has happened
 	cancel context.CancelFunc
@@ -33,7 +32,7 @@ type proxy struct {
 	refusedAt time.Time     // when the last one was over,
 	calmed    time.Duration // and how long calm was for it, on a machine that may be busy
 	chunks    []chunk
-	values    int    // that the program has delivered
+	count     int    // that the program has delivered
 	passed    []byte // what has come from the server, the first part of it
 	timeline  judge.Timeline
 }
@@ -58,7 +57,7 @@ func (c *check) listen(ctx context.Context, plan []breaking) (*proxy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prove: the proxy: %w", err)
 	}
-	p := &proxy{server: c.Server, clock: c.clock, l: l, news: make(chan struct{}, 1), plan: append([]breaking(nil), plan...), timeline: judge.NewTimeline(time.Millisecond)}
+	p := &proxy{c: c, l: l, news: make(chan struct{}, 1), plan: slices.Clone(plan), timeline: judge.NewTimeline(time.Millisecond)}
 	p.ctx, p.cancel = context.WithCancel(ctx)
 	p.tasks.Go(p.accept)
 	return p, nil
@@ -97,7 +96,7 @@ func (p *proxy) admit(c *net.TCPConn) *link {
 	defer p.mu.Unlock()
 	now := time.Now()
 	if p.first.IsZero() {
-		p.first = p.clock.now()
+		p.first = p.c.clock.now()
 	}
 	if now.Before(p.refusing) {
 		p.refused++
@@ -111,7 +110,7 @@ func (p *proxy) admit(c *net.TCPConn) *link {
 	l := &link{p: p, index: len(p.links), client: c}
 	p.links = append(p.links, l)
 	if p.made > 0 && p.backAt.IsZero() {
-		p.backAt = p.clock.now()
+		p.backAt = p.c.clock.now()
 	}
 	if p.made == p.claimed && p.made > 0 && p.made < len(p.plan) && p.plan[p.made].conn == nextConnection {
 		p.plan[p.made].conn = l.index
@@ -135,8 +134,8 @@ func (p *proxy) refuse(c *net.TCPConn) {
 func (p *proxy) delivered(value string, last bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.values++
-	p.lastAt = p.clock.now()
+	p.count++
+	p.lastAt = p.c.clock.now()
 	p.timeline.Note("value %q", value)
 	if last && p.claimed == 0 && len(p.plan) > 0 && p.plan[0].conn == lastConnection {
 		p.tasks.Go(p.breakLast)
@@ -198,7 +197,7 @@ func (p *proxy) look() seen {
 	s.back, s.noticed, s.connected = !s.backAt.IsZero(), true, len(p.links)
 	for _, l := range p.links {
 		s.working = s.working || l.worksLocked()
-		s.noticed = s.noticed && (l.broken != Silence || l.closed)
+		s.noticed = s.noticed && (l.broken != Silence || l.clientClosed)
 	}
 	return s
 }
@@ -208,7 +207,7 @@ func (p *proxy) look() seen {
 func (p *proxy) held() (n int) {
 	for limit := time.Now().Add(time.Second); ; time.Sleep(2 * time.Millisecond) {
 		p.mu.Lock()
-		n = len(slices.DeleteFunc(slices.Clone(p.links), func(l *link) bool { return l.broken == Cut || l.closed }))
+		n = len(slices.DeleteFunc(slices.Clone(p.links), func(l *link) bool { return l.broken == Cut || l.clientClosed }))
 		p.mu.Unlock()
 		if n == 0 || time.Now().After(limit) {
 			return n

@@ -12,7 +12,7 @@ import (
 type place struct {
 	chunk
 	number int // of the chunk, from 1
-	values int // that had come before it
+	before int // that had come before it
 }
 
 // spread returns at most n of the places, evenly, the first and the last among them.
@@ -20,11 +20,11 @@ func spread(all []place, n int) []place {
 	if len(all) <= n {
 		return all
 	}
-	few := make([]place, n)
-	for i := range few {
-		few[i] = all[i*(len(all)-1)/max(n-1, 1)]
+	spaced := make([]place, n)
+	for i := range spaced {
+		spaced[i] = all[i*(len(all)-1)/max(n-1, 1)]
 	}
-	return few
+	return spaced
 }
 
 // scenario is what happens to the connections of a run.
@@ -40,9 +40,9 @@ type scenario struct {
 const refusal = 2 * time.Second
 
 // scenarios returns those of a way.
-func (u *undisturbed) scenarios(way Way) (all []scenario) {
+func (u undisturbed) scenarios(way Way) (all []scenario) {
 	add := func(p place, group, where string, plan ...breaking) {
-		plan[0].values = p.values
+		plan[0].before = p.before
 		all = append(all, scenario{way: way, group: group, where: group + " " + where, plan: plan, since: p.came})
 	}
 	name := func(p place) string {
@@ -53,7 +53,7 @@ func (u *undisturbed) scenarios(way Way) (all []scenario) {
 		for _, p := range u.places {
 			add(p, string(way), "before "+name(p), breaking{way: way, conn: p.conn, at: p.at})
 		}
-		if way != Silence && !u.ends {
+		if way != Silence && !u.finite {
 			last := u.places[len(u.places)-1]
 			add(last, string(way), "after the last value", breaking{way: way, conn: lastConnection})
 		}
@@ -83,9 +83,9 @@ func (u *undisturbed) scenarios(way Way) (all []scenario) {
 
 // elsewhere returns the scenario with its first break in whichever connection it is, after as many values.
 func (s scenario) elsewhere() scenario {
-	s.plan = append([]breaking(nil), s.plan...)
+	s.plan = slices.Clone(s.plan)
 	s.plan[0].conn = anyConnection
-	s.where += fmt.Sprintf(", here after %s", judge.Count(s.plan[0].values, "value"))
+	s.where += fmt.Sprintf(", here after %s", judge.Count(s.plan[0].before, "value"))
 	return s
 }
 

@@ -146,7 +146,8 @@ type client struct {
 	fromEnd    bool // or for what is new
 	half       bool // a line without an end is a line
 	givesUp    bool // it returns nil after a failure,
-	fails      bool // or the error, if there is one
+	fails      bool // or the error, if there is one,
+	failsAt    int  // or only if it has so many lines
 	spins      bool // it does not wait
 	deaf       bool // it reads without a deadline
 	stubborn   bool // it does not return when ctx ends
@@ -194,7 +195,7 @@ func (c client) run(ctx context.Context, r prove.Run, got func(string)) error {
 			panic("a bug")
 		case c.givesUp:
 			return nil
-		case c.fails && err != nil && ctx.Err() == nil:
+		case (c.fails || c.failsAt > 0 && next == c.failsAt) && err != nil && ctx.Err() == nil:
 			return err
 		case c.again:
 			next = 0

@@ -15,21 +15,11 @@ import (
 type undisturbed struct {
 	values judge.Reference
 	took   time.Duration // from the first connection to the last value
-	ends   bool          // it ends by itself
+	finite bool          // it ends by itself
 	places []place
-	chunks int     // that count
-	early  []int64 // where the first chunks of the first connection began
-	loose  bool    // under Latest: other states may be seen
-	came   []arrival
-}
-
-// after returns how long after a time a value came; 0 if it did not come.
-func (u *undisturbed) after(value string, since time.Time) time.Duration {
-	i := slices.IndexFunc(u.came, func(a arrival) bool { return a.value == value })
-	if i < 0 {
-		return 0
-	}
-	return u.came[i].at.Sub(since)
+	chunks int         // that count
+	early  []int64     // where the first chunks of the first connection began
+	came   []time.Time // each value
 }
 
 // The limits of an undisturbed run.
@@ -41,50 +31,50 @@ const (
 
 // measure runs the program twice, without a break. again: it does so once more if the two differ, since a busy machine
 // may have delayed a value of one until it was over.
-func (c *check) measure(ctx context.Context, again bool) (*undisturbed, error) {
+func (c *check) measure(ctx context.Context, again bool) error {
 	runs := make([]*outcome, 2)
 	c.each(ctx, len(runs), func(i int) { runs[i] = c.play(ctx, scenario{where: "undisturbed"}) })
 	if err := context.Cause(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	for _, o := range runs {
 		if err := c.usable(o); err != nil {
-			return nil, fmt.Errorf("prove: undisturbed: %w", err)
+			return fmt.Errorf("prove: undisturbed: %w", err)
 		}
 	}
-	one, _ := runs[0].tally.Made()
+	if runs[1].seen.connected < runs[0].seen.connected { // a busy machine may have broken the other one's
+		slices.Reverse(runs)
+	}
+	o := runs[0]
+	one, _ := o.tally.Made()
 	two, _ := runs[1].tally.Made()
-	u := &undisturbed{values: one, ends: runs[0].ended && runs[1].ended}
+	u := undisturbed{values: one, took: o.seen.lastAt.Sub(o.seen.first), finite: o.ended && runs[1].ended, came: o.arrivals}
 	if difference := c.differ(one, two); difference != "" {
 		if !c.Latest || one[len(one)-1] != two[len(two)-1] {
 			if again {
 				return c.measure(ctx, false)
 			}
-			return nil, fmt.Errorf("prove: two undisturbed runs differ: %s; a value must not contain a time, an address or a run's name", difference)
+			return fmt.Errorf("prove: two undisturbed runs differ: %s; a value must not contain a time, an address or a run's name", difference)
 		}
-		u.loose = true
+		c.allowed.Foreign = true
 	}
-	o := runs[0]
-	if runs[1].seen.connected < o.seen.connected { // a busy machine may have broken the other one's
-		o = runs[1]
-	}
-	u.took, u.came = o.seen.lastAt.Sub(o.seen.first), o.arrivals
 	var all []place
 	for _, k := range o.chunks {
 		if !k.came.After(o.seen.lastAt) {
-			before := slices.IndexFunc(o.arrivals, func(a arrival) bool { return a.at.After(k.came) })
-			all = append(all, place{chunk: k, number: len(all) + 1, values: max(0, before)})
+			before := slices.IndexFunc(o.arrivals, func(at time.Time) bool { return at.After(k.came) })
+			all = append(all, place{chunk: k, number: len(all) + 1, before: max(0, before)})
 			if k.conn == 0 && len(u.early) < mostEarly {
 				u.early = append(u.early, k.at)
 			}
 		}
 	}
 	if len(all) == 0 {
-		return nil, errors.New("prove: undisturbed: the program delivered its values before anything came from the server through the proxy; does it connect to the proxy's address?")
+		return errors.New("prove: undisturbed: the program delivered its values before anything came from the server through the proxy; does it connect to the proxy's address?")
 	}
 	u.chunks = len(all)
 	u.places = spread(all, c.Places)
-	return u, nil
+	c.ref = u
+	return nil
 }
 
 // usable returns what prevents that other runs are compared with this one.

@@ -10,20 +10,13 @@ import (
 // the kernel accepts some for the proxy), or hotWaits without a wait after the one before.
 const hotConnections, hotWaits = 25, 9
 
-func (c *check) allowed() judge.Allowed {
-	return judge.Allowed{AtLeastOnce: c.AtLeastOnce, AnyOrder: c.AnyOrder, GivesUp: c.GivesUp, Latest: c.Latest}
-}
-
 // faults judges a run whose breaks have taken place.
 func (c *check) faults(o *outcome) (all []judge.Fault) {
 	add := func(kind Kind, mend, format string, args ...any) {
 		all = append(all, judge.Fault{Kind: string(kind), What: fmt.Sprintf(format, args...), Mend: mend})
 	}
-	lost := c.allowed().Lost(o.tally)
-	and := ""
-	if len(lost) > 0 {
-		and = ", and lost " + judge.AtMost3(lost)
-	}
+	lost := c.allowed.Lost(o.tally)
+	and := judge.Suffix(", and lost ", lost)
 	s := o.seen
 	switch silence := o.plan[len(o.plan)-1].way == Silence; {
 	case o.ended && o.panicked != "":
@@ -35,7 +28,7 @@ func (c *check) faults(o *outcome) (all []judge.Fault) {
 			mend = "is a refusal retried, and often enough?"
 		}
 		add(GaveUp, mend+" GivesUp (--gives-up) allows it", "it gave up after %s: %v", judge.Count(s.connected+s.refused, "connection"), o.err)
-	case o.ended && (!c.ref.ends || len(lost) > 0):
+	case o.ended && (!c.ref.finite || len(lost) > 0):
 		add(Ended, "is the end of a connection taken for the end of the feed?", "it ended without an error%s", and)
 	case o.ended:
 	case len(o.past) > 0:
@@ -56,11 +49,7 @@ func (c *check) faults(o *outcome) (all []judge.Fault) {
 	if s.refused > hotConnections || s.hasty >= hotWaits {
 		add(Hot, "is there a wait before each connection?", "it connected %d times in the %v in which it was refused, %d times without a wait", s.refused, refusal, s.hasty)
 	}
-	for _, f := range c.allowed().Values(o.tally) {
-		if f.Kind != string(Foreign) || !c.ref.loose {
-			all = append(all, f)
-		}
-	}
+	all = append(all, c.allowed.Values(o.tally)...)
 	switch {
 	case o.late:
 		add(Late, "does every wait end when it is told to?", "it has not returned %v after it was told to end", c.Stop)

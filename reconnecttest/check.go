@@ -3,7 +3,12 @@ package reconnecttest
 import (
 	"context"
 	"net"
+	"runtime/pprof"
+	"strconv"
+	"sync/atomic"
 	"testing"
+
+	"github.com/retrywhen/retrywhen/internal/virtual"
 )
 
 // Dial connects a client to the server, whatever the address. It is what net.Dialer.DialContext is.
@@ -35,7 +40,33 @@ func Check[V any](t testing.TB, newRun func() Run[V], opts ...Option) Report {
 	if newRun == nil {
 		panic("reconnecttest: Check: newRun is nil")
 	}
-	c := newCheck("Check", "write", dialling[V]{newRun}, opts)
+	c := newCheck("Check", "write", opts)
 	c.dials = true
-	return c.run(t)
+	c.begin = func(b *virtual.Bubble, n *network) (clientFunc, func()) { return beginRun(newRun(), b, n) }
+	return c.playGroups(t)
+}
+
+// clientLabel is the label of the goroutines that a client starts, and clients numbers the clients.
+const clientLabel = "retrywhen/reconnecttest"
+
+var clients atomic.Int64
+
+// beginRun starts the server of a run. It returns the client, and the function that ends the server.
+func beginRun[V any](run Run[V], b *virtual.Bubble, n *network) (clientFunc, func()) {
+	switch {
+	case run.Serve == nil:
+		panic("reconnecttest: Check: newRun returned a Run whose Serve is nil")
+	case run.Client == nil:
+		panic("reconnecttest: Check: newRun returned a Run whose Client is nil")
+	}
+	h := &host{network: n, serve: run.Serve, ctx: b.Context}
+	n.restarts = h.restart
+	h.start()
+	n.label = strconv.FormatInt(clients.Add(1), 10)
+	return func(ctx context.Context, got func(any) bool) (err error) {
+		pprof.Do(ctx, pprof.Labels(clientLabel, n.label), func(ctx context.Context) {
+			err = run.Client(ctx, h.dial, func(v V) { got(v) })
+		})
+		return err
+	}, h.close
 }

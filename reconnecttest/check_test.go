@@ -58,33 +58,40 @@ func serveLines(n int) func(context.Context, net.Listener) {
 	}
 }
 
+// connected dials, sends the number of the last line, and calls f. An end of ctx closes the connection.
+func connected(ctx context.Context, dial reconnecttest.Dial, last int, f func(net.Conn) error) error {
+	conn, err := dial(ctx, "tcp", "server:80")
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	if _, err := fmt.Fprintln(conn, last); err != nil {
+		return err
+	}
+	return f(conn)
+}
+
 // lines is one connection of a client.
 func lines(dial reconnecttest.Dial, last int, silence time.Duration) stream.Stream[string] {
 	return func(ctx context.Context, yield func(string) bool) error {
-		conn, err := dial(ctx, "tcp", "server:80")
-		if err != nil {
-			return err
-		}
-		defer conn.Close()
-		defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-		if _, err := fmt.Fprintln(conn, last); err != nil {
-			return err
-		}
-		for in := bufio.NewReader(conn); ; {
-			if silence > 0 {
-				_ = conn.SetReadDeadline(time.Now().Add(silence))
+		return connected(ctx, dial, last, func(conn net.Conn) error {
+			for in := bufio.NewReader(conn); ; {
+				if silence > 0 {
+					_ = conn.SetReadDeadline(time.Now().Add(silence))
+				}
+				line, err := in.ReadString('\n')
+				if ctx.Err() != nil {
+					return context.Cause(ctx)
+				}
+				if err != nil { // what came of an unfinished line does not count
+					return err
+				}
+				if line != "\n" && !yield(strings.TrimSpace(line)) {
+					return nil
+				}
 			}
-			line, err := in.ReadString('\n')
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			if err != nil { // what came of an unfinished line does not count
-				return err
-			}
-			if line != "\n" && !yield(strings.TrimSpace(line)) {
-				return nil
-			}
-		}
+		})
 	}
 }
 
@@ -132,24 +139,17 @@ func TestCheck_Parallel(t *testing.T) {
 func halfLines(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
 	last := 0
 	var open stream.Stream[string] = func(ctx context.Context, yield func(string) bool) error {
-		conn, err := dial(ctx, "tcp", "server:80")
-		if err != nil {
-			return err
-		}
-		defer conn.Close()
-		defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-		if _, err := fmt.Fprintln(conn, last); err != nil {
-			return err
-		}
-		_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
-		for in := bufio.NewScanner(conn); in.Scan(); {
+		return connected(ctx, dial, last, func(conn net.Conn) error {
 			_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
-			if in.Text() != "" {
-				last = number(0, in.Text())
-				yield(in.Text())
+			for in := bufio.NewScanner(conn); in.Scan(); {
+				_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
+				if in.Text() != "" {
+					last = number(0, in.Text())
+					yield(in.Text())
+				}
 			}
-		}
-		return errors.New("disconnected")
+			return errors.New("disconnected")
+		})
 	}
 	return open.RetryWhen(reconnect).ForEach(ctx, got)
 }

@@ -1,8 +1,10 @@
 package reconnecttest
 
 import (
+	"context"
 	"testing"
 
+	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -26,7 +28,19 @@ func CheckResume[T, P, V any](t testing.TB, feed Feed[T, P], client func(connect
 	if client == nil {
 		panic("reconnecttest: CheckResume: client is nil")
 	}
-	c := newCheck("CheckResume", "event", resuming[T, P, V]{feed, client}, opts)
+	c := newCheck("CheckResume", "event", opts)
+	for _, e := range feed.Events {
+		c.events = append(c.events, e)
+	}
 	c.units, c.forgets = len(feed.Events), feed.Lost != nil
-	return c.run(t)
+	c.begin = func(_ *virtual.Bubble, n *network) (clientFunc, func()) {
+		st := client(func(at P) stream.Stream[T] { return feed.connect(n, at) })
+		if st == nil {
+			panic("reconnecttest: CheckResume: client returned a nil stream")
+		}
+		return func(ctx context.Context, got func(any) bool) error {
+			return st(ctx, func(v V) bool { return got(v) })
+		}, func() {}
+	}
+	return c.playGroups(t)
 }

@@ -16,9 +16,9 @@
 // # Between a test and a finding
 //
 //	check                what is expected of a client, and what has been reported
-//	├── target           what a run begins: a stream and a Feed, or a client and a server on a host
 //	└── group            scenarios that break connections in the same way, and who judges them
 //	    └── scenario     what happens to the connections of one run, and to the client's consumer
+//	        ├── session  plays it with a client: a stream and a Feed, or what dials and a server on a host
 //	        ├── network  makes it happen: to links, which for a client that dials are the ends of wires;
 //	        │            its record and its timeline are what the client did
 //	        └── outcome  what the run has shown: the record, and a judge.Tally of the values;

@@ -12,16 +12,9 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-func fault(kind Kind, mend, format string, args ...any) judge.Fault {
-	return judge.Fault{Kind: string(kind), What: fmt.Sprintf(format, args...), Mend: mend}
-}
-
-// after writes values behind a text, if there are any.
-func after(text string, values []any) string {
-	if len(values) == 0 {
-		return ""
-	}
-	return text + judge.AtMost3(values)
+// fault returns one fault.
+func fault(kind Kind, mend, format string, args ...any) []judge.Fault {
+	return []judge.Fault{{Kind: string(kind), What: fmt.Sprintf(format, args...), Mend: mend}}
 }
 
 // either returns the advice for a stream or for a client that dials.
@@ -33,23 +26,15 @@ func (c *check) either(ofStream, ofClient string) string {
 }
 
 // judgeDelivery judges what a client delivered, and how it ended.
-func (c *check) judgeDelivery(o *outcome) (all []judge.Fault) {
-	lost := c.Lost(o.Tally)
-	if f := c.comesBack(o, lost); f.Kind != "" {
-		all = append(all, f)
-	}
-	if o.hour() && len(o.grown) > max(10, len(o.net.dials)/2) {
-		all = append(all, fault(prove.Left, "does each attempt end what it starts?", "after %s, %s run: %s", judge.Count(len(o.net.dials), "connection"),
-			judge.Count(len(o.grown), "goroutine"), judge.List(virtual.Places(o.grown))))
+func (c *check) judgeDelivery(o *outcome) []judge.Fault {
+	all := c.judgeReturn(o, c.Lost(o.Tally))
+	if o.hour() && len(o.grown) > max(10, len(o.record.dials)/2) {
+		all = append(all, fault(prove.Left, "does each attempt end what it starts?", "after %s, %s run: %s", judge.Count(len(o.record.dials), "connection"),
+			judge.Count(len(o.grown), "goroutine"), judge.List(virtual.Places(o.grown)))...)
 	}
 	for _, f := range c.Values(o.Tally) {
-		switch Kind(f.Kind) {
-		case prove.Repeated:
-			f = c.repeatedFault(o, f)
-		case prove.Foreign:
-			if c.timely {
-				continue
-			}
+		if Kind(f.Kind) == prove.Repeated {
+			f = o.repeatedFault(f)
 		}
 		all = append(all, f)
 	}
@@ -60,113 +45,110 @@ func (c *check) judgeDelivery(o *outcome) (all []judge.Fault) {
 func (c *check) judgeLeft(o *outcome) []judge.Fault {
 	switch {
 	case len(o.left) > 0:
-		return []judge.Fault{fault(prove.Left, "does it wait for what it has started?", "it has returned and left %s running: %s",
-			judge.Count(len(o.left), "goroutine"), judge.List(virtual.Places(o.left)))}
+		return fault(prove.Left, "does it wait for what it has started?", "it has returned and left %s running: %s",
+			judge.Count(len(o.left), "goroutine"), judge.List(virtual.Places(o.left)))
 	case o.unclosed == 0:
 		return nil
 	}
-	return []judge.Fault{fault(prove.Open, "does it close each connection, a broken or silent one too?", "it has returned and left %s open", judge.Count(o.unclosed, "connection"))}
+	return fault(prove.Open, "does it close each connection, a broken or silent one too?", "it has returned and left %s open", judge.Count(o.unclosed, "connection"))
 }
 
-// comesBack judges whether a client came back, and what it lost.
-func (c *check) comesBack(o *outcome, lost []any) judge.Fault {
-	r := o.net
-	breaks := r.breaks > 0
+// judgeReturn judges whether a client came back, and what it lost.
+func (c *check) judgeReturn(o *outcome, lost []any) []judge.Fault {
+	r := o.record
+	broke := r.breaks > 0
 	switch {
 	case o.panicked != "":
 		return fault(prove.Panic, "", "it panicked: %s", o.panicked)
 	case r.hot != "":
 		return fault(prove.Hot, "is there a wait before each connection, also after one that worked or was welcomed?", "%s", r.hot)
-	case o.ended && o.err != nil && c.GivesUp && (o.hour() || !breaks):
+	case o.ended && o.err != nil && c.GivesUp && (o.hour() || !broke):
 	case o.ended && o.err != nil:
-		kind, advice := o.mendGivingUp()
-		if kind == prove.Reset {
-			advice += c.either(" (retry.ResetAfter)", "")
-		}
+		kind, mend := c.mendGivingUp(o)
 		if c.reported(prove.GaveUp) {
 			kind = prove.GaveUp
 		}
-		return fault(kind, advice, "it gave up after %s: %q", judge.Count(len(r.dials), "connection"), o.err)
-	case o.ended && (!c.ends || len(lost) > 0):
+		return fault(kind, mend, "it gave up after %s: %q", judge.Count(len(r.dials), "connection"), o.err)
+	case o.ended && (!c.finite || len(lost) > 0):
 		mend := "does it return the error with which it gives up?"
 		if o.fate == ends && !o.hour() {
 			mend = c.either("is there a MustNotEnd inside open? The end of a connection is not the end of the feed",
 				"is the end of a connection taken for the end of the feed?")
 		}
-		return fault(prove.Ended, mend, "it ended without an error%s", after(", and lost ", lost))
+		return fault(prove.Ended, mend, "it ended without an error%s", judge.Suffix(", and lost ", lost))
 	case o.ended:
 	case (o.hour() || o.afterwards >= time.Hour) && len(r.waits) > 0 && slices.Max(r.waits) > longestWait:
 		return fault(prove.Cap, c.either("does the backoff have a Cap?", "is there a longest wait?"),
 			"it waited for %v before it connected again", slices.Max(r.waits).Round(time.Second))
 	case len(lost) > 0 && !r.back && o.fate == silence:
-		return fault(prove.Silent, c.mendSilence(o), "it noticed nothing in 10 minutes%s", after(", and lost ", lost))
-	case breaks && !r.back && (len(lost) > 0 || !r.connected):
-		return fault(prove.Away, "is every failure retried?", "it did not connect again in 10 minutes%s", after(", and lost ", lost))
+		return fault(prove.Silent, c.mendSilence(o), "it noticed nothing in 10 minutes%s", judge.Suffix(", and lost ", lost))
+	case broke && !r.back && (len(lost) > 0 || !r.connected):
+		return fault(prove.Away, "is every failure retried?", "it did not connect again in 10 minutes%s", judge.Suffix(", and lost ", lost))
 	case len(lost) > 0:
-		return c.lostFault(o, lost)
+		return o.lostFault(lost)
 	}
-	return judge.Fault{}
+	return nil
 }
 
 // mendSilence returns what mends a client that does not notice silence.
 func (c *check) mendSilence(o *outcome) string {
-	if o.net.breaks > 1 || o.mute > 0 {
+	if o.record.breaks > 1 || o.ignore > 0 {
 		return c.either("is the Timeout inside open, so that each connection has it?", "does each connection have the deadlines of the first, from its handshake on?")
 	}
 	return c.either("is there a Timeout inside open?", "does each read have a deadline, longer than the time between heartbeats?")
 }
 
 // mendGivingUp returns the kind of fault of a client that gives up, and what mends it.
-func (o *outcome) mendGivingUp() (Kind, string) {
+func (c *check) mendGivingUp(o *outcome) (Kind, string) {
 	switch {
 	case o.hour():
 		return prove.GaveUp, "is there a limit? GivesUp allows that"
 	case o.refuse > 0:
 		return prove.GaveUp, "is a refusal retried, and often enough?"
-	case o.mute > 0:
+	case o.ignore > 0:
 		return prove.GaveUp, "is a dial without an answer retried?"
 	case o.afterwards >= time.Hour:
-		return prove.Reset, "are attempts or time counted from the beginning? A connection that works starts the count over"
+		return prove.Reset, "are attempts or time counted from the beginning? A connection that works starts the count over" + c.either(" (retry.ResetAfter)", "")
 	}
 	return prove.GaveUp, "is this failure retried?"
 }
 
 // lostFault is the fault of a client that came back and has lost values.
-func (c *check) lostFault(o *outcome, lost []any) judge.Fault {
-	f := fault(prove.Lost, "does it ask for what follows the last value that its consumer has taken?", "lost %s", judge.AtMost3(lost))
-	if len(o.net.asked) == 0 { // it dials
+func (o *outcome) lostFault(lost []any) []judge.Fault {
+	what, mend := "lost "+judge.AtMost3(lost), "does it ask for what follows the last value that its consumer has taken?"
+	if len(o.record.asked) == 0 { // it dials
 		if o.amid {
-			f.Mend = "does it take half a value for a whole one? A value and its position count when their end has come"
+			mend = "does it take half a value for a whole one? A value and its position count when their end has come"
 		}
-	} else if at, asked := o.net.sent, o.net.asked[0]; asked > at {
-		f.What += fmt.Sprintf(": after event %d it continued at event %d", at, asked+1)
-		f.Mend = "is the position one too far, or does it move before the event is taken? If events share one, it moves when the last of them has been taken"
+	} else if at, asked := o.record.sentBefore, o.record.asked[0]; asked > at {
+		what += fmt.Sprintf(": after event %d it continued at event %d", at, asked+1)
+		mend = "is the position one too far, or does it move before the event is taken? If events share one, it moves when the last of them has been taken"
 	} else {
-		f.Mend = "does it read ahead, and drop what it has read, or drop as repeated what it has not delivered? The position moves when the consumer has taken the value"
+		mend = "does it read ahead, and drop what it has read, or drop as repeated what it has not delivered? The position moves when the consumer has taken the value"
 	}
-	if o.net.breaks > 1 {
-		f.Mend = "does the position survive the second break, before and after the first value of a connection?"
+	if o.record.breaks > 1 {
+		mend = "does the position survive the second break, before and after the first value of a connection?"
 	}
-	return f
+	return fault(prove.Lost, mend, "%s", what)
 }
 
 // repeatedFault is the fault of a client that has repeated values.
-func (c *check) repeatedFault(o *outcome, f judge.Fault) judge.Fault {
-	if len(o.net.asked) > 0 {
-		f.What += fmt.Sprintf(": after event %d it continued at event %d", o.net.sent, o.net.asked[0]+1)
+func (o *outcome) repeatedFault(f judge.Fault) judge.Fault {
+	if len(o.record.asked) > 0 {
+		f.What += fmt.Sprintf(": after event %d it continued at event %d", o.record.sentBefore, o.record.asked[0]+1)
 		f.Mend = "is the position one too low (>= for >)? If the server sends its last event again, or events share a position, the client must drop what it has delivered, or say AtLeastOnce"
-		if o.net.asked[0] == 0 && o.net.sent > 1 {
+		if o.record.asked[0] == 0 && o.record.sentBefore > 1 {
 			f.Mend = "does it start from the beginning? Resume continues at a position"
 		}
 	}
-	if o.net.breaks > 1 {
+	if o.record.breaks > 1 {
 		f.Mend = "does the position survive the second break?"
 	}
 	return f
 }
 
-// first returns the index of the first value that comes from the unit or from a later one.
-func (c *check) first(unit int) int {
+// firstOf returns the index of the first value that comes from the unit or from a later one.
+func (c *check) firstOf(unit int) int {
 	i, _ := slices.BinarySearch(c.of, unit)
 	return i
 }
@@ -174,28 +156,28 @@ func (c *check) first(unit int) int {
 // judgeStop judges a client whose context has ended or whose consumer has stopped.
 func (c *check) judgeStop(o *outcome) []judge.Fault {
 	switch {
-	case o.panicked != "" || o.net.spins:
+	case o.panicked != "" || o.record.spins:
 		return c.judgeDelivery(o)
 	case len(o.past) > 0:
-		return []judge.Fault{fault(prove.Stop, "does it return as soon as yield returns false?", "it called yield again after that had returned false, with %s", judge.AtMost3(o.past))}
+		return fault(prove.Stop, "does it return as soon as yield returns false?", "it called yield again after that had returned false, with %s", judge.AtMost3(o.past))
 	case o.late != nil && o.second == nil:
 		mend := "does every wait end with the context?"
-		if o.mute > 0 {
+		if o.ignore > 0 {
 			mend = "does the dial have the run's context?"
 		}
-		return []judge.Fault{fault(prove.Late, mend, "it has not returned a second later: %s", judge.List(virtual.Places(o.late)))}
+		return fault(prove.Late, mend, "it has not returned a second later: %s", judge.List(virtual.Places(o.late)))
 	case len(o.left) > 0 || o.unclosed > 0:
 		return c.judgeLeft(o)
 	case o.second == nil || errors.Is(o.err, stream.ErrNotRestartable):
 		return nil
 	}
 	if lost := c.Lost(o.second); len(lost) > 0 {
-		return []judge.Fault{fault(prove.Second, "is the position a variable outside of the stream? It belongs to one run, and moves when the consumer has taken the value",
-			"a second run of the stream lost %s", judge.AtMost3(lost))}
+		return fault(prove.Second, "is the position a variable outside of the stream? It belongs to one run, and moves when the consumer has taken the value",
+			"a second run of the stream lost %s", judge.AtMost3(lost))
 	}
 	for _, f := range c.Values(o.second) {
 		if Kind(f.Kind) == prove.Repeated {
-			return []judge.Fault{fault(prove.Second, "do runs share state?", "a second run of the stream %s", f.What)}
+			return fault(prove.Second, "do runs share state?", "a second run of the stream %s", f.What)
 		}
 	}
 	return nil
@@ -203,43 +185,43 @@ func (c *check) judgeStop(o *outcome) []judge.Fault {
 
 // judgeLag judges a client for which the log begins at its position.
 func (c *check) judgeLag(o *outcome) []judge.Fault {
-	if asked := o.net.asked; len(asked) > 0 && asked[0] < o.gone && asked[0] > 0 {
-		return []judge.Fault{fault(prove.Lag, "is a bookmark filtered inside open? Its position counts too (operators.ResumeMarked)",
-			"it asked for event %d, which is gone, although it had been sent event %d", asked[0]+1, o.gone)}
+	if asked := o.record.asked; len(asked) > 0 && asked[0] < o.gone && asked[0] > 0 {
+		return fault(prove.Lag, "is a bookmark filtered inside open? Its position counts too (operators.ResumeMarked)",
+			"it asked for event %d, which is gone, although it had been sent event %d", asked[0]+1, o.gone)
 	}
 	return c.judgeDelivery(o)
 }
 
 // judgeGone judges a client whose position is lost.
 func (c *check) judgeGone(o *outcome) []judge.Fault {
-	rest := o.Lost(c.first(o.gone))
+	rest := o.Lost(c.firstOf(o.gone))
 	if c.Latest {
 		rest = c.Lost(o.Tally)
 	}
 	switch {
-	case o.panicked != "" || o.net.hot != "":
+	case o.panicked != "" || o.record.hot != "":
 		return c.judgeDelivery(o)
-	case len(rest) == 0 || o.ended && errors.Is(o.err, o.net.lostErr):
+	case len(rest) == 0 || o.ended && errors.Is(o.err, o.record.goneErr):
 		return nil
 	case o.ended && o.err != nil:
-		return []judge.Fault{fault(prove.Gone, "wrap the error with %w", "it ended with the error %q, which does not match %q", o.err, o.net.lostErr)}
+		return fault(prove.Gone, "wrap the error with %w", "it ended with the error %q, which does not match %q", o.err, o.record.goneErr)
 	case o.ended:
-		return []judge.Fault{fault(prove.Gone, "return the error", "it ended without an error, and lost %s", judge.AtMost3(rest))}
+		return fault(prove.Gone, "return the error", "it ended without an error, and lost %s", judge.AtMost3(rest))
 	}
-	return []judge.Fault{fault(prove.Gone, "is there a Catch inside open that continues from a snapshot, or a Permanent error?",
-		"it asked %d times in an hour for a position that is gone, and lost %s", len(o.net.asked), judge.AtMost3(rest))}
+	return fault(prove.Gone, "is there a Catch inside open that continues from a snapshot, or a Permanent error?",
+		"it asked %d times in an hour for a position that is gone, and lost %s", len(o.record.asked), judge.AtMost3(rest))
 }
 
 // judgeStuck judges a run that did not come to an end.
-func (c *check) judgeStuck(o *outcome) judge.Fault {
+func (c *check) judgeStuck(o *outcome) []judge.Fault {
 	switch {
-	case o.net.hot != "":
-		return fault(prove.Hot, "does each turn of the loop wait, or end after an error?", "%s", o.net.hot)
+	case o.record.hot != "":
+		return fault(prove.Hot, "does each turn of the loop wait, or end after an error?", "%s", o.record.hot)
 	case o.spins:
 		return fault(prove.Hot, "does each turn of the loop wait, or end after an error?", "it runs for 30 s of real time, and its virtual time does not move:%s",
 			virtual.List(slices.DeleteFunc(o.stuck, func(g virtual.Goroutine) bool { return g.State != "running" && g.State != "runnable" })))
 	case o.deaf && c.ref != nil:
-		return fault(prove.Silent, c.mendSilence(o), "it noticed nothing: it reads without a deadline, and no other goroutine of it waits for time%s", after("; it lost ", c.Lost(o.Tally)))
+		return fault(prove.Silent, c.mendSilence(o), "it noticed nothing: it reads without a deadline, and no other goroutine of it waits for time%s", judge.Suffix("; it lost ", c.Lost(o.Tally)))
 	}
 	return fault(prove.Unjudged, "", "this cannot be judged: time stands still in the bubble, because a goroutine waits for something that is not in it, or for a mutex that is held during a wait:%s",
 		virtual.Stuck(o.stuck))

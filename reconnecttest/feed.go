@@ -51,14 +51,14 @@ func (f Feed[T, P]) require() {
 // connect returns the stream that connects and sends the events for the position at.
 func (f Feed[T, P]) connect(n *network, at P) stream.Stream[T] {
 	return func(ctx context.Context, yield func(T) bool) error {
-		broken := make(chan fate, 1)
-		l := &link{sever: func(how fate) { broken <- how }}
+		severed := make(chan fate, 1)
+		l := &link{sever: func(how fate) { severed <- how }}
 		if err := n.dial(ctx, l); err != nil {
 			return err
 		}
 		defer n.closes(l)
 		if n.flaps && n.after > 0 { // whatever the position, a new event
-			return f.send(ctx, n, l, broken, min(n.soFar().units, len(f.Events)-1), yield)
+			return f.send(ctx, n, l, severed, min(n.soFar().units, len(f.Events)-1), yield)
 		}
 		next := f.From(at)
 		if next < 0 || next > len(f.Events) {
@@ -68,14 +68,12 @@ func (f Feed[T, P]) connect(n *network, at P) stream.Stream[T] {
 		if err != nil {
 			return err
 		}
-		return f.send(ctx, n, l, broken, next, yield)
+		return f.send(ctx, n, l, severed, next, yield)
 	}
 }
 
 // send sends the events from next on, until the connection breaks.
-func (f Feed[T, P]) send(ctx context.Context, n *network, l *link, broken <-chan fate, next int, yield func(T) bool) error {
-	timer := time.NewTimer(eventPace)
-	defer timer.Stop()
+func (f Feed[T, P]) send(ctx context.Context, n *network, l *link, severed <-chan fate, next int, yield func(T) bool) error {
 	for {
 		idle := next == len(f.Events) || !n.has(l, next)
 		pause := eventPace
@@ -85,13 +83,12 @@ func (f Feed[T, P]) send(ctx context.Context, n *network, l *link, broken <-chan
 		case idle:
 			pause = cmp.Or(f.Every, idlePause)
 		}
-		timer.Reset(pause)
 		var how fate
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case how = <-broken:
-		case <-timer.C:
+		case how = <-severed:
+		case <-time.After(pause):
 			if !idle {
 				how = n.send(l, next)
 			}

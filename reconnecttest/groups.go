@@ -26,18 +26,17 @@ func each(first, last int, f func(i int) scenario) (all []scenario) {
 	return all
 }
 
-func one(sc scenario) func() []scenario {
+func only(sc scenario) func() []scenario {
 	return func() []scenario { return []scenario{sc} }
 }
 
 // group returns a group whose scenarios are played once.
 func (c *check) group(name string, judges func(*outcome) []judge.Fault, scenarios func() []scenario) group {
-	return group{name, scenarios, func(t *testing.T, sc scenario) ([]judge.Fault, *outcome) {
-		o := c.play(t, sc)
-		if o.stuck != nil {
-			return nil, o
+	return group{name, scenarios, func(t *testing.T, sc scenario) (faults []judge.Fault, o *outcome) {
+		if o = c.play(t, sc); o.stuck == nil {
+			faults = judges(o)
 		}
-		return judges(o), o
+		return faults, o
 	}}
 }
 
@@ -51,16 +50,19 @@ func (c *check) at(i int, sc scenario) scenario {
 	case sc.amid:
 		sc.where = fmt.Sprintf("%s in the middle of %s %d of %d", sc.where, c.noun, i+1, c.units)
 	default:
-		sc.where = fmt.Sprintf("%s before %s %d of %d%s", sc.where, c.noun, i+1, c.units, c.target.show(i))
+		sc.where = fmt.Sprintf("%s before %s %d of %d", sc.where, c.noun, i+1, c.units)
+		if !c.dials {
+			sc.where += fmt.Sprintf(" (%s)", judge.AtMost3(c.events[i:i+1]))
+		}
 	}
 	return sc
 }
 
-// atUnits returns the group of a scenario at each unit. end: and after the last one.
-func (c *check) atUnits(sc scenario, end bool, judges func(*outcome) []judge.Fault) group {
+// atUnits returns the group of a scenario at each unit. behind: and after the last one.
+func (c *check) atUnits(sc scenario, behind bool, judges func(*outcome) []judge.Fault) group {
 	return c.group(sc.name, judges, func() []scenario {
 		last := c.units - 1
-		if end && !c.ends {
+		if behind && !c.finite {
 			last = c.units
 		}
 		return each(0, last, func(i int) scenario { return c.at(i, sc) })
@@ -70,9 +72,9 @@ func (c *check) atUnits(sc scenario, end bool, judges func(*outcome) []judge.Fau
 // atMiddle returns the group of one scenario, at the middle unit.
 func (c *check) atMiddle(sc scenario, judges func(*outcome) []judge.Fault) group {
 	return c.group(sc.name, judges, func() []scenario {
-		one := c.at(c.units/2, sc)
-		one.name = sc.name
-		return []scenario{one}
+		middle := c.at(c.units/2, sc)
+		middle.name = sc.name
+		return []scenario{middle}
 	})
 }
 
@@ -87,49 +89,50 @@ func (c *check) atValues(name, where string, judges func(*outcome) []judge.Fault
 	})
 }
 
+// groups returns all groups, in the order in which they are played.
+func (c *check) groups() []group {
+	return slices.Concat(c.breakGroups(), c.stopGroups(), c.twiceGroups(), c.outageGroups(), c.lossGroups())
+}
+
 // breakGroups returns the groups in which one connection breaks.
 func (c *check) breakGroups() (groups []group) {
 	for _, sc := range []scenario{
-		{name: "cut", where: "the connection is cut", fate: cut},
-		{name: "cut amid", where: "the connection is cut", fate: cut, amid: true},
-		{name: "end", where: "the server ends the connection", fate: ends},
-		{name: "end amid", where: "the server ends the connection", fate: ends, amid: true},
-		{name: "silence", where: "the connection falls silent", fate: silence},
+		{name: "cut", where: cut.what(), fate: cut},
+		{name: "cut amid", where: cut.what(), fate: cut, amid: true},
+		{name: "end", where: ends.what(), fate: ends},
+		{name: "end amid", where: ends.what(), fate: ends, amid: true},
+		{name: "silence", where: silence.what(), fate: silence},
 		{name: "refusal", where: "the connection is cut, and the next two are refused,", fate: cut, refuse: 2},
 	} {
 		if c.dials || !sc.amid {
 			groups = append(groups, c.atUnits(sc, sc.name == "cut" || sc.name == "end", c.judgeBreak))
 		}
 	}
-	return append(groups, c.atValues("busy", "the connection is cut while the consumer is busy with", c.judgeBreak, func(i int) scenario { return scenario{busy: i} }))
+	return append(groups, c.atValues("busy", "the connection is cut while the consumer is busy with", c.judgeBreak, func(i int) scenario { return scenario{busyAt: i} }))
 }
 
 // twiceGroups returns the groups in which the next connection breaks too, or has no answer.
 func (c *check) twiceGroups() (groups []group) {
-	for _, sc := range []scenario{
-		{name: "cut twice", where: "the connection is cut", fate: cut},
-		{name: "end twice", where: "the server ends the connection", fate: ends},
-		{name: "silence twice", where: "the connection falls silent", fate: silence},
-	} {
-		groups = append(groups, c.group(sc.name, c.judgeBreak, func() []scenario {
+	for _, how := range []fate{cut, ends, silence} {
+		groups = append(groups, c.group(how.String()+" twice", c.judgeBreak, func() []scenario {
 			return each(1, 4, func(k int) scenario {
-				one := c.at(c.units/2, sc)
-				one.again, one.name = k, fmt.Sprintf("%s %d", c.noun, k)
-				one.where += fmt.Sprintf(", and the next one before its %s %d", c.noun, k)
-				return one
+				sc := c.at(c.units/2, scenario{where: how.what(), fate: how})
+				sc.again, sc.name = k, fmt.Sprintf("%s %d", c.noun, k)
+				sc.where += fmt.Sprintf(", and the next one before its %s %d", c.noun, k)
+				return sc
 			})
 		}))
 	}
 	return append(groups,
-		c.atMiddle(scenario{name: "no answer", where: "the connection is cut, and the next two have no answer,", fate: cut, mute: 2}, c.judgeBreak),
-		c.atMiddle(scenario{name: "context in a dial", where: "the context ends in a dial without an answer, after a cut", fate: cut, mute: 2, cancelIn: eventPace}, c.judgeStop))
+		c.atMiddle(scenario{name: "no answer", where: "the connection is cut, and the next two have no answer,", fate: cut, ignore: 2}, c.judgeBreak),
+		c.atMiddle(scenario{name: "context in a dial", where: "the context ends in a dial without an answer, after a cut", fate: cut, ignore: 2, cancelIn: eventPace}, c.judgeStop))
 }
 
 // stopGroups returns the groups in which the consumer stops, or the context ends.
 func (c *check) stopGroups() []group {
 	groups := []group{
-		c.atValues("stop", "the consumer stops at", c.judgeStop, func(i int) scenario { return scenario{stop: i} }),
-		c.atValues("context in a delivery", "the context ends in the delivery of", c.judgeStop, func(i int) scenario { return scenario{cancel: i} }),
+		c.atValues("stop", "the consumer stops at", c.judgeStop, func(i int) scenario { return scenario{stopAt: i} }),
+		c.atValues("context in a delivery", "the context ends in the delivery of", c.judgeStop, func(i int) scenario { return scenario{cancelAt: i} }),
 		c.atUnits(scenario{name: "context in silence", where: "the context ends in a silent connection,", fate: silence, cancelIn: time.Second}, false, c.judgeStop),
 		c.group("context in a wait", c.judgeStop, func() []scenario {
 			return each(0, c.units-1, func(i int) scenario {
@@ -156,8 +159,8 @@ func (c *check) outageGroups() []group {
 	}
 	idle.name = "idle"
 	groups := []group{
-		{"flapping", one(scenario{name: "flapping", at: -1, flaps: true, where: "each connection delivers one value and is cut"}), c.flapping},
-		c.group("idle", c.judgeBreak, one(idle)),
+		{"flapping", only(scenario{name: "flapping", at: -1, flaps: true, where: "each connection delivers one value and is cut"}), c.flapping},
+		c.group("idle", c.judgeBreak, only(idle)),
 		down("down", cut, -1, "the server refuses connections"),
 		down("accept and end", ends, 0, "the server accepts connections and ends them at once,"),
 	}
@@ -180,8 +183,8 @@ func (c *check) outageGroups() []group {
 
 // judgeBreak judges a client whose connection broke.
 func (c *check) judgeBreak(o *outcome) []judge.Fault {
-	if len(o.net.asked) > 0 && o.fate == cut && !o.hour() && o.again == 0 {
-		c.positions[o.at] = o.net.asked[0]
+	if len(o.record.asked) > 0 && o.fate == cut && !o.hour() && o.again == 0 {
+		c.positions[o.at] = o.record.asked[0]
 	}
 	return c.judgeDelivery(o)
 }
@@ -189,26 +192,23 @@ func (c *check) judgeBreak(o *outcome) []judge.Fault {
 // flapping lets each connection break after its first value: at once, and if the client cannot stand that, two minutes
 // later. Waits are random, so a client is wrong only if it is wrong three times in both.
 func (c *check) flapping(t *testing.T, sc scenario) (found []judge.Fault, o *outcome) {
-	var never judge.Fault
-	gaveUp := false
 	for _, sc.after = range []time.Duration{0, worked} {
 		for range 3 {
 			if o = c.play(t, sc); o.stuck != nil {
 				return nil, o
 			}
 			what := c.neverResets(o)
-			gaveUp = o.ended
 			found = slices.DeleteFunc(c.judgeDelivery(o), func(f judge.Fault) bool { return !c.flapFault(f, o, what) })
 			if what == "" || slices.ContainsFunc(found, func(f judge.Fault) bool { return Kind(f.Kind) != prove.Lost && Kind(f.Kind) != prove.Repeated }) {
 				return found, o
 			}
-			never = fault(prove.Reset, "does a delivered value start the waits and the count over, or a connection that has worked for a minute?"+c.either(" (retry.ResetAfterItems(1))", ""), "%s", what)
 		}
 	}
-	if gaveUp && c.reported(prove.GaveUp, prove.Ended, prove.Away) {
+	if o.ended && c.reported(prove.GaveUp, prove.Ended, prove.Away) {
 		return nil, o // that explains it
 	}
-	return []judge.Fault{never}, o
+	return fault(prove.Reset, "does a delivered value start the waits and the count over, or a connection that has worked for a minute?"+c.either(" (retry.ResetAfterItems(1))", ""),
+		"%s", c.neverResets(o)), o
 }
 
 // flapFault reports whether a fault counts when connections flap.
@@ -229,13 +229,13 @@ func (c *check) flapFault(f judge.Fault, o *outcome, never string) bool {
 
 // neverResets returns what is wrong with a client whose connections flap, "" if nothing is.
 func (c *check) neverResets(o *outcome) string {
-	waits := o.net.waits
+	waits := o.record.waits
 	third := len(waits) / 3
 	switch {
 	case o.ended && o.err != nil:
-		return fmt.Sprintf("it gave up after %s: %q", judge.Count(len(o.net.dials), "connection"), o.err)
-	case o.ended && !c.ends:
-		return "it ended after " + judge.Count(len(o.net.dials), "connection")
+		return fmt.Sprintf("it gave up after %s: %q", judge.Count(len(o.record.dials), "connection"), o.err)
+	case o.ended && !c.finite:
+		return "it ended after " + judge.Count(len(o.record.dials), "connection")
 	case third == 0:
 		return ""
 	}
@@ -255,20 +255,17 @@ func mean(all []time.Duration) (d time.Duration) {
 
 // twins lets two clients lose their connections at the same moment of their run.
 func (c *check) twins(t *testing.T, sc scenario) ([]judge.Fault, *outcome) {
-	one := c.play(t, sc)
-	if one.stuck != nil {
-		return nil, one
+	other := c.play(t, sc)
+	if other.stuck != nil {
+		return nil, other
 	}
 	o := c.play(t, sc)
-	if o.stuck != nil {
+	waits := o.record.waits[:min(len(other.record.waits), len(o.record.waits))]
+	if o.stuck != nil || len(waits) == 0 || !slices.Equal(waits, other.record.waits[:len(waits)]) || slices.Max(waits) == 0 {
 		return nil, o
 	}
-	waits := o.net.waits[:min(len(one.net.waits), len(o.net.waits))]
-	if len(waits) == 0 || !slices.Equal(waits, one.net.waits[:len(waits)]) || slices.Max(waits) == 0 {
-		return nil, o
-	}
-	return []judge.Fault{fault(prove.Jitter, "is there jitter, from random numbers that differ between clients? NoJitter allows equal waits",
-		"both wait for exactly %v", waits[:min(len(waits), 3)])}, o
+	return fault(prove.Jitter, "is there jitter, from random numbers that differ between clients? NoJitter allows equal waits",
+		"both wait for exactly %v", waits[:min(len(waits), 3)]), o
 }
 
 // lossGroups returns the groups in which the server no longer has the first events.
@@ -310,4 +307,4 @@ func (c *check) position(i int) int {
 }
 
 // delivers reports whether the events from first to before last deliver a value.
-func (c *check) delivers(first, last int) bool { return c.first(first) < c.first(last) }
+func (c *check) delivers(first, last int) bool { return c.firstOf(first) < c.firstOf(last) }

@@ -19,11 +19,11 @@ func TestGroups_AreDocumented(t *testing.T) {
 		t.Fatal("the list is gone")
 	}
 	lost := map[string]string{"log begins at the position": "dropped what it has sent", "position lost": "and the next event too"}
-	feed := Feed[int, int]{Events: []int{1}}
-	stream, client := newCheck("CheckResume", "event", resuming[int, int, int]{feed: feed}, nil), newCheck("Check", "write", dialling[int]{}, nil)
+	stream, client := newCheck("CheckResume", "event", nil), newCheck("Check", "write", nil)
+	stream.events = []any{1}
 	stream.units, client.units, client.dials, stream.forgets = 1, 1, true, true
 	for _, c := range []*check{stream, client} {
-		for _, g := range slices.Concat(c.breakGroups(), c.stopGroups(), c.twiceGroups(), c.outageGroups(), c.lossGroups()) {
+		for _, g := range c.groups() {
 			words := strings.Split(strings.ReplaceAll(g.name, ",", ""), " ")
 			if row := lost[g.name]; row != "" {
 				words = []string{row}

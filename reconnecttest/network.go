@@ -33,7 +33,7 @@ type network struct {
 	doomed atomic.Bool   // each call ends its goroutine
 
 	restarts func() // starts the server anew
-	client   string // the label of the client's goroutines
+	label    string // the label of the client's goroutines
 
 	mu sync.Mutex // never held during a wait
 	record
@@ -75,14 +75,14 @@ func (n *network) note(format string, args ...any) {
 // dial opens a connection, or returns an error. It takes a millisecond, whatever ctx says, so that time passes in every
 // loop.
 func (n *network) dial(ctx context.Context, l *link) error {
-	n.begin(l)
+	n.startDial(l)
 	time.Sleep(dialing)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	down := n.down()
 	switch {
-	case n.breaks > 0 && n.unanswered < n.mute:
-		n.unanswered++
+	case n.breaks > 0 && n.ignored < n.ignore:
+		n.ignored++
 		n.note("no answer")
 		n.wake()
 		n.mu.Unlock()
@@ -93,12 +93,12 @@ func (n *network) dial(ctx context.Context, l *link) error {
 		case <-time.After(slowness):
 		}
 		n.mu.Lock()
-		n.lost(false)
+		n.startWait(false)
 		return err
 	case down && n.lets < 0 || n.breaks > 0 && n.refused < n.refuse || l.offer != nil && !l.offer():
 		n.refused++
 		n.note("refused")
-		n.lost(true)
+		n.startWait(true)
 		return errRefused
 	}
 	l.since = time.Now()
@@ -113,10 +113,10 @@ func (n *network) dial(ctx context.Context, l *link) error {
 	return nil
 }
 
-func (n *network) down() bool { return n.breaks > 0 && time.Since(n.broken) < n.lasts }
+func (n *network) down() bool { return n.breaks > 0 && time.Since(n.brokenAt) < n.lasts }
 
-// begin records a dial. After the run it ends the client's goroutine.
-func (n *network) begin(l *link) {
+// startDial records a dial. After the run it ends the client's goroutine.
+func (n *network) startDial(l *link) {
 	n.called(true)
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -136,8 +136,8 @@ func (n *network) begin(l *link) {
 	}
 }
 
-// lost begins a wait of the client, which has no connection. brief: after a short one, or none.
-func (n *network) lost(brief bool) { n.free, n.brief = time.Now(), brief }
+// startWait begins a wait of the client, which has no connection. brief: after a short one, or none.
+func (n *network) startWait(brief bool) { n.free, n.brief = time.Now(), brief }
 
 // breakOne breaks a connection.
 func (n *network) breakOne(l *link, how fate) {
@@ -162,7 +162,7 @@ func (n *network) breakLink(l *link, how fate) {
 func (n *network) drop(l *link, brief bool) {
 	if i := slices.Index(n.links, l); i >= 0 {
 		n.links = slices.Delete(n.links, i, i+1)
-		n.lost(brief)
+		n.startWait(brief)
 	}
 }
 
@@ -195,7 +195,7 @@ func (n *network) endAll(how fate) {
 // fail records a break. While the server is down or stopped, no connection works, not even an idle one of a pool.
 func (n *network) fail() {
 	n.breaks++
-	n.broken, n.sent, n.back, n.asked, n.since = time.Now(), n.units, false, nil, 0
+	n.brokenAt, n.sentBefore, n.back, n.asked, n.unitsSince = time.Now(), n.units, false, nil, 0
 	n.wake()
 	if n.lasts > 0 || n.restart {
 		n.endAll(n.fate)
@@ -224,25 +224,25 @@ func (n *network) send(l *link, i int) fate {
 	if i < 0 {
 		i = n.units
 	}
-	breaks := n.breaks == 0 && i == n.at && n.fate != unbroken
-	if n.breaks == 1 && n.again > 0 && l.number > n.first {
-		n.since++
-		breaks = n.since == n.again
+	due := n.breaks == 0 && i == n.at && n.fate != unbroken
+	if n.breaks == 1 && n.again > 0 && l.number > n.dialsBefore {
+		n.unitsSince++
+		due = n.unitsSince == n.again
 	}
-	if breaks {
-		n.first = len(n.dials)
+	if due {
+		n.dialsBefore = len(n.dials)
 		n.fail()
 		return n.fate
 	}
 	n.units = max(n.units, i+1)
 	l.sent++
-	if n.breaks > 0 && !n.back && l.number > n.first && !n.down() {
+	if n.breaks > 0 && !n.back && l.number > n.dialsBefore && !n.down() {
 		n.back = true // accepted during the outage, and still there
 		n.wake()
 	}
 	n.note("%s %d", n.noun, i+1)
 	switch {
-	case n.flaps && n.after > 0 && l.sent == 1 && n.cuts < flaps:
+	case n.flaps && n.after > 0 && l.sent == 1 && n.cuts < flapCuts:
 		n.cuts++
 		l.mute = true
 		time.AfterFunc(n.after, func() { n.breakOne(l, cut) })
@@ -263,9 +263,9 @@ func (n *network) delivered(v any) {
 	n.wake()
 }
 
-// asks records the first event that a connection asks for, and returns the first that it gets, or the error of lost if
+// asks records the first event that a connection asks for, and returns the first that it gets, or the error of gone if
 // its position is gone.
-func (n *network) asks(next int, lost func(oldest int) error) (int, error) {
+func (n *network) asks(next int, gone func(oldest int) error) (int, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.breaks == 0 {
@@ -273,8 +273,8 @@ func (n *network) asks(next int, lost func(oldest int) error) (int, error) {
 	}
 	n.asked = append(n.asked, next)
 	if 0 < next && next < n.gone {
-		n.lostErr = lost(n.gone)
-		return 0, n.lostErr
+		n.goneErr = gone(n.gone)
+		return 0, n.goneErr
 	}
 	return max(next, n.gone), nil
 }

@@ -4,36 +4,27 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/retrywhen/retrywhen/internal/judge"
 	"github.com/retrywhen/retrywhen/prove"
 )
 
 // Option changes what [CheckResume] and [Check] expect.
-type Option func(*options)
-
-// options is what a check expects of a client, and where it reports. The zero value is the strictest.
-type options struct {
-	judge.Allowed
-	noJitter  bool
-	known     []prove.Known
-	onFinding func(Finding)
-}
+type Option func(*check)
 
 // AtLeastOnce makes a repeated value no fault, for a client whose source cannot tell where it stopped.
-func AtLeastOnce() Option { return func(o *options) { o.AtLeastOnce = true } }
+func AtLeastOnce() Option { return func(c *check) { c.AtLeastOnce = true } }
 
 // AnyOrder makes it no fault that values come in another order than undisturbed, as after Merge or MapRetry.
-func AnyOrder() Option { return func(o *options) { o.AnyOrder = true } }
+func AnyOrder() Option { return func(c *check) { c.AnyOrder = true } }
 
 // GivesUp allows the client to end with an error when an outage lasts for an hour. It may not end without an error.
-func GivesUp() Option { return func(o *options) { o.GivesUp = true } }
+func GivesUp() Option { return func(c *check) { c.GivesUp = true } }
 
 // NoJitter makes it no fault that two clients wait for the same time.
-func NoJitter() Option { return func(o *options) { o.noJitter = true } }
+func NoJitter() Option { return func(c *check) { c.noJitter = true } }
 
 // Latest is for a feed of states, such as a configuration: values may be skipped, but the last one must come. A value
 // that comes after a later one is a fault, and a repeated one is unless there is AtLeastOnce.
-func Latest() Option { return func(o *options) { o.Latest = true } }
+func Latest() Option { return func(c *check) { c.Latest = true } }
 
 // Known makes a finding of this kind no failure if its Where contains where: it is logged with why. If all groups were
 // played and there is none, that is a failure. It panics if the check has no such kind, or if why is empty.
@@ -44,7 +35,7 @@ func Known(kind Kind, where, why string) Option {
 	case why == "":
 		panic("reconnecttest: Known: why is empty")
 	}
-	return func(o *options) { o.known = append(o.known, prove.Known{Kind: kind, Where: where, Why: why}) }
+	return func(c *check) { c.known = append(c.known, prove.Known{Kind: kind, Where: where, Why: why}) }
 }
 
 // OnFinding calls f with each finding, a known one too, in place of a failure. A Known that is missing fails the test.
@@ -52,7 +43,7 @@ func OnFinding(f func(Finding)) Option {
 	if f == nil {
 		panic("reconnecttest: OnFinding: f is nil")
 	}
-	return func(o *options) { o.onFinding = f }
+	return func(c *check) { c.onFinding = f }
 }
 
 // kinds are those that CheckResume and Check find.

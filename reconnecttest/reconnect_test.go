@@ -92,6 +92,22 @@ func TestCheckResume_Panic(t *testing.T) {
 	}
 }
 
+func TestCheckResume_PanicOfASecondRun(t *testing.T) {
+	f := &faults{T: t}
+	reconnecttest.CheckResume(f, numbers(3), func(connect connect) ints {
+		runs := 0
+		return func(ctx context.Context, yield func(int) bool) error {
+			if runs++; runs == 2 {
+				panic("boo")
+			}
+			return faultless(connect)(ctx, yield)
+		}
+	})
+	if len(f.text) != 1 || !strings.Contains(f.text[0], "the consumer stops at 1: it panicked: boo\n") {
+		t.Errorf("got %q", f.text)
+	}
+}
+
 func TestCheckResume_Arguments(t *testing.T) {
 	empty, same, negative, noFrom, outside := numbers(0), numbers(3), numbers(3), numbers(3), numbers(3)
 	same.Events[2] = 1

@@ -8,31 +8,31 @@ import (
 
 // record is what a client did on its network.
 type record struct {
-	dials      []time.Time
-	waits      []time.Duration // from the end of a connection to the next dial
-	breaks     int             // one or two
-	broken     time.Time       // the last break
-	first      int             // the number of dials before the first break
-	since      int             // units since then, on connections made since then
-	units      int             // that have been sent
-	sent       int             // units at the break
-	asked      []int           // the first event of each connection since the break
-	lostErr    error           // the last error for a lost position
-	back       bool            // a connection has worked since the break
-	refused    int             // connections since the break
-	unanswered int
-	cuts       int    // of flapping connections
-	connected  bool   // it has a connection that works
-	unclosed   int    // connections that it has not closed
-	hot        string // how often it connects or calls
-	spins      bool   // it calls without a wait
+	dials       []time.Time
+	waits       []time.Duration // from the end of a connection to the next dial
+	breaks      int             // one or two
+	brokenAt    time.Time       // the last break
+	dialsBefore int             // the first break
+	unitsSince  int             // units since then, on connections made since then
+	units       int             // that have been sent
+	sentBefore  int             // units at the break
+	asked       []int           // the first event of each connection since the break
+	goneErr     error           // the last error for a lost position
+	back        bool            // a connection has worked since the break
+	refused     int             // connections since the break
+	ignored     int
+	cuts        int    // of flapping connections
+	connected   bool   // it has a connection that works
+	unclosed    int    // connections that it has not closed
+	hot         string // how often it connects or calls
+	spins       bool   // it calls without a wait
 
-	brief   bool      // the last connection lasted less than a second
-	quick   int       // waits in a row that are none
-	instant time.Time // of the last call,
-	calls   int       // and how many there were then
-	from    time.Time // of the last 20 s of writes,
-	writes  int
+	brief      bool      // the last connection lasted less than a second
+	quick      int       // waits in a row that are none
+	instant    time.Time // of the last call,
+	calls      int       // and how many there were then
+	writesFrom time.Time // of the last 20 s of writes,
+	writes     int
 
 	// Of the undisturbed run, when it has delivered all that there is:
 	values int
@@ -102,22 +102,15 @@ func (n *network) progress() {
 func (n *network) wrote() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if time.Since(n.from) > hotSpan {
-		n.from, n.writes = time.Now(), 0
+	if time.Since(n.writesFrom) > hotSpan {
+		n.writesFrom, n.writes = time.Now(), 0
 	}
 	if n.writes++; n.writes > hotWrites {
 		n.heats(fmt.Sprintf("it wrote more than %d times in %v", hotWrites, hotSpan))
 	}
 }
 
-// complete records that the undisturbed client has delivered all that there is.
-func (n *network) complete(values int, took time.Duration) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.values, n.took = values, took
-}
-
-// so far returns what the client did.
+// soFar returns what the client did.
 func (n *network) soFar() record {
 	n.mu.Lock()
 	defer n.mu.Unlock()

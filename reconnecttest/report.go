@@ -1,6 +1,7 @@
 package reconnecttest
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/retrywhen/retrywhen/internal/goroutine"
 	"github.com/retrywhen/retrywhen/internal/judge"
+	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/prove"
 )
 
@@ -25,41 +27,45 @@ type (
 
 // check is a check of one client.
 type check struct {
-	options
-	target  target
+	judge.Allowed
+	noJitter  bool
+	known     []prove.Known
+	onFinding func(Finding)
+
 	name    string // CheckResume or Check
 	noun    string // of a unit: an event or a write
 	dials   bool   // the client has wires, whose writes can break in the middle
+	events  []any  // of a Feed
 	forgets bool   // the server can lose events
+	// begin starts a run. It returns the client, and the function that ends the rest.
+	begin func(b *virtual.Bubble, n *network) (clientFunc, func())
 
 	ref    judge.Reference
 	of     []int // the unit of each value
 	took   time.Duration
 	units  int
-	ends   bool // undisturbed, the client ends by itself
-	timely bool // it delivers values that come with time, which cannot be compared
+	finite bool // undisturbed, the client ends by itself
 
 	positions map[int]int     // of a client whose connection was cut before an event, at which it came back
 	told      map[string]bool // the kinds of faults that were reported
 	unjudged  int             // runs that could not be judged,
 	spun      int             // and of those the ones that spun
-	whole     bool            // all scenarios were played
 	report    Report
 }
 
-func newCheck(name, noun string, target target, opts []Option) *check {
-	c := &check{name: name, noun: noun, target: target, positions: map[int]int{}, told: map[string]bool{}, whole: true}
+func newCheck(name, noun string, opts []Option) *check {
+	c := &check{name: name, noun: noun, positions: map[int]int{}, told: map[string]bool{}}
 	for i, option := range opts {
 		if option == nil {
 			panic(fmt.Sprintf("reconnecttest: %s: opts[%d] is nil", name, i))
 		}
-		option(&c.options)
+		option(c)
 	}
 	return c
 }
 
-// run plays the groups, and reports what they show.
-func (c *check) run(t testing.TB) Report {
+// playGroups plays the groups, and reports what they show.
+func (c *check) playGroups(t testing.TB) Report {
 	t.Helper()
 	runner, ok := t.(interface {
 		Run(string, func(*testing.T)) bool
@@ -70,7 +76,7 @@ func (c *check) run(t testing.TB) Report {
 	if goroutine.Current().Bubble != 0 {
 		panic("reconnecttest: " + c.name + ": called inside a synctest bubble; it makes bubbles of its own, so call it from the test itself")
 	}
-	groups := slices.Concat(c.breakGroups(), c.stopGroups(), c.twiceGroups(), c.outageGroups(), c.lossGroups())
+	groups := c.groups()
 	_, plain := t.(*testing.T)
 	played := 0
 	for _, g := range groups {
@@ -80,15 +86,12 @@ func (c *check) run(t testing.TB) Report {
 				reporter = sub
 			}
 			reporter.Helper()
-			played++
-			if c.ref == nil && (c.report.Scenarios > 0 || !c.measure(sub, reporter)) {
-				c.whole = false
-				return
+			if (c.ref != nil || c.report.Scenarios == 0 && c.measure(sub, reporter)) && c.playGroup(sub, reporter, g) {
+				played++
 			}
-			c.playGroup(sub, reporter, g)
 		})
 	}
-	if c.whole && played == len(groups) {
+	if played == len(groups) {
 		missing(t, c.name, c.report, c.known)
 	}
 	return c.report
@@ -99,8 +102,8 @@ func (c *check) measure(t *testing.T, reporter testing.TB) bool {
 	reporter.Helper()
 	o := c.play(t, scenario{at: -1, where: "undisturbed"})
 	c.report.Scenarios++
-	r := o.net
-	var wrong judge.Fault
+	r := o.record
+	var wrong []judge.Fault
 	switch {
 	case o.stuck != nil:
 		wrong = c.judgeStuck(o)
@@ -113,55 +116,52 @@ func (c *check) measure(t *testing.T, reporter testing.TB) bool {
 	case r.values == 0:
 		wrong = fault(prove.Unjudged, "does it take all that comes, and does the server come to an end?", "it delivered %s and was not done in an hour", judge.Count(o.Count(), "value"))
 	}
-	if wrong.Kind != "" {
-		g := &judge.Group{}
-		g.Add(o.where, o.timeline, wrong)
-		c.tell(reporter, "undisturbed", g)
-	}
-	if r.values == 0 || wrong.Kind != "" && o.stuck == nil {
+	var g judge.Group
+	g.Add(o.where, o.timeline, wrong...)
+	c.tell(reporter, "undisturbed", &g)
+	if r.values == 0 || wrong != nil && o.stuck == nil {
 		return false
 	}
 	c.ref, c.of = o.Made()
 	c.ref, c.of = c.ref[:r.values], c.of[:r.values]
-	c.took, c.ends, c.timely = r.took, o.ended, o.timely
-	if c.units == 0 {
-		c.units = c.of[r.values-1] + 1
-	}
+	c.took, c.finite, c.Foreign = r.took, o.ended, o.timely
+	c.units = cmp.Or(c.units, c.of[r.values-1]+1)
 	c.report.Values, c.report.Places = r.values, c.units
 	return true
 }
 
-// playGroup plays the scenarios of a group, until one cannot be judged. If the flag -run selects one of them, they are
-// subtests, with their timelines.
-func (c *check) playGroup(t *testing.T, reporter testing.TB, g group) {
+// playGroup plays the scenarios of a group, until one cannot be judged, and reports whether it has played all. If the flag
+// -run selects one of them, they are subtests, with their timelines.
+func (c *check) playGroup(t *testing.T, reporter testing.TB, g group) bool {
 	reporter.Helper()
 	var found judge.Group
 	alone := strings.Count(flag.Lookup("test.run").Value.String(), "/") > strings.Count(t.Name(), "/")
-	over := false
+	stuck, skipped := false, 0
 	for i, sc := range g.scenarios() {
-		if over || i > 0 && c.unjudged >= 3 || c.spun >= 3 {
-			c.report.NotPlayed++
-			c.whole = false
+		if stuck || i > 0 && c.unjudged >= 3 || c.spun >= 3 {
+			skipped++
 			continue
 		}
 		sc.alone = alone
-		play := func(t *testing.T) { over = c.playOne(t, g, sc, &found) }
+		play := func(t *testing.T) { stuck = c.playOne(t, g, sc, &found) }
 		if alone {
 			t.Run(sc.name, play)
 		} else {
 			play(t)
 		}
 	}
+	c.report.NotPlayed += skipped
 	c.tell(reporter, g.name, &found)
+	return skipped == 0
 }
 
-// playOne plays a scenario, and reports whether it could not be judged.
-func (c *check) playOne(t *testing.T, g group, sc scenario, found *judge.Group) (unjudged bool) {
+// playOne plays a scenario, and reports whether it did not come to an end.
+func (c *check) playOne(t *testing.T, g group, sc scenario, found *judge.Group) (stuck bool) {
 	faults, o := g.play(t, sc)
 	if o.stuck != nil {
 		wrong := c.judgeStuck(o)
-		faults = append(faults, wrong)
-		if Kind(wrong.Kind) == prove.Unjudged || o.spins {
+		faults = append(faults, wrong...)
+		if Kind(wrong[0].Kind) == prove.Unjudged || o.spins {
 			c.unjudged++
 		}
 		if o.spins { // each costs half a minute
@@ -182,14 +182,14 @@ func (c *check) playOne(t *testing.T, g group, sc scenario, found *judge.Group) 
 
 // missed reports whether the break of a scenario has not taken place.
 func (o *outcome) missed() bool {
-	return o.stuck == nil && (o.fate != unbroken && o.net.breaks == 0 || o.again > 0 && o.net.breaks < 2 && !o.ended && o.net.back)
+	return o.stuck == nil && (o.fate != unbroken && o.record.breaks == 0 || o.again > 0 && o.record.breaks < 2 && !o.ended && o.record.back)
 }
 
 // tell reports each kind once, and once more for each Known that it is.
 func (c *check) tell(reporter testing.TB, group string, g *judge.Group) {
 	reporter.Helper()
-	for _, f := range g.Found {
-		finding := Finding{Kind: Kind(f.Kind), Where: f.Where, What: f.What, Mend: f.Mend, Shown: f.Shown, Scenarios: f.Scenarios, Timeline: f.Timeline}
+	for _, f := range g.Faults {
+		finding := Finding{Kind: Kind(f.Kind), Where: f.Where, What: f.What, Mend: f.Mend, Shown: f.Shown, Scenarios: g.Scenarios, Timeline: f.Timeline}
 		known := slices.IndexFunc(c.known, func(k prove.Known) bool { return k.Kind == finding.Kind && strings.Contains(f.Where, k.Where) })
 		if known >= 0 {
 			finding.Known = c.known[known].Why

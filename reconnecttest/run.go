@@ -24,7 +24,7 @@ type clientFunc func(ctx context.Context, got func(v any) bool) error
 type outcome struct {
 	scenario
 	*judge.Tally
-	net    record       // until the context ended
+	record record       // until the context ended
 	second *judge.Tally // of the second run
 
 	ended    bool // by itself
@@ -35,7 +35,7 @@ type outcome struct {
 	grown    []virtual.Goroutine // what ran after an hour of attempts
 	unclosed int                 // connections that it has not closed
 	past     []any               // values that came after yield had returned false
-	timely   bool                // values came with time
+	timely   bool                // values came with time, which cannot be compared
 	timeline []string
 
 	stuck []virtual.Goroutine // the bubble; the rest is what was known then
@@ -58,19 +58,22 @@ func (c *check) play(t *testing.T, sc scenario) *outcome {
 	}
 	sc.noun = c.noun
 	n := &network{scenario: sc}
-	unit := func() int { return n.soFar().units - 1 }
-	o := &outcome{scenario: sc, Tally: judge.NewTally(c.ref, unit)}
-	inBubble := *o
+	inBubble := &outcome{scenario: sc, Tally: judge.NewTally(c.ref, func() int { return n.soFar().units - 1 })}
 	stuck, spins := virtual.Try(t, func(b *virtual.Bubble, seen func()) {
 		n.news, n.seen, n.timeline = make(chan struct{}, 1), seen, judge.NewTimeline(1)
-		inBubble.playIn(b, c, n, unit)
+		s := &session{outcome: inBubble, check: c, bubble: b, network: n}
+		s.ctx, s.cancel = context.WithCancelCause(b.Context)
+		defer s.cancel(nil)
+		client, stop := c.begin(b, n)
+		defer stop()
+		defer n.stop()
+		s.client = client
+		s.play()
 	})
-	if stuck == nil {
-		o = &inBubble
-	} else { // the bubble may still write to its outcome
+	o := inBubble
+	if stuck != nil { // the bubble may still write to its outcome
 		n.doomed.Store(true)
-		o.stuck, o.spins, o.net = stuck, spins, n.soFar()
-		o.deaf = !spins && n.deaf(c.target.own(stuck, n))
+		o = &outcome{scenario: sc, Tally: o.Tally, stuck: stuck, spins: spins, record: n.soFar(), deaf: !spins && n.deaf(n.own(stuck))}
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -78,162 +81,54 @@ func (c *check) play(t *testing.T, sc scenario) *outcome {
 	return o
 }
 
-func (o *outcome) playIn(b *virtual.Bubble, c *check, n *network, unit func() int) {
-	ctx, cancel := context.WithCancelCause(b.Context)
-	defer cancel(nil)
-	defer n.stop()
-	client, stop := c.target.begin(b, n)
-	defer stop()
-	r := client.start(ctx, o.consumer(n, o.Tally, cancel))
-	w := &waiting{net: n, clientRun: r, own: func() []virtual.Goroutine {
-		return slices.DeleteFunc(c.target.own(b.Running(), n), httpDials)
-	}}
-	o.until(c, w, cancel)
-	if r.within(0) {
-		o.ended, o.err, o.panicked = o.stop == 0 && ctx.Err() == nil, r.err, r.panicked
-	}
-	if o.stop > 0 && r.within(prompt) && len(o.past) == 0 {
-		o.second = judge.NewTally(c.ref, unit)
-		w.clientRun = client.start(ctx, o.consumer(n, o.second, cancel))
-		r = w.clientRun
-		w.until(c.took+recovery, o.second.Complete)
-		o.err = nil
-		if r.within(0) {
-			o.err = r.err
-		}
-	}
-	if o.hour() {
-		synctest.Wait()
-		o.grown = w.own()
-	}
-	if c.ref != nil && !c.Done(o.Tally) && !o.ended && !o.ending() {
-		w.show()
-	}
-	o.net = n.soFar()
-	cancel(errCause)
-	o.finish(b, w)
-}
-
-// httpDials reports whether g is a dial of net/http's. A Transport goes on with it when its request has ended, and closes
-// the connection then.
-func httpDials(g virtual.Goroutine) bool {
-	return slices.ContainsFunc(g.Calls, func(c goroutine.Call) bool { return strings.HasPrefix(c.Function, "net/http.(*Transport).dial") })
-}
-
-// finish looks at what is left when the context has ended.
-func (o *outcome) finish(b *virtual.Bubble, w *waiting) {
-	if !w.within(prompt) {
-		o.late = []virtual.Goroutine{b.Goroutine(w.id)}
-		w.show()
-		w.net.stop()
-		w.within(time.Hour) // until it dials, so that it does not stay when the bubble has ended
-		return
-	}
-	synctest.Wait()
-	unclosed := func() int { return w.net.soFar().unclosed }
-	if unclosed() == 0 && (!o.ending() || len(w.own()) == 0) {
-		return
-	}
-	time.Sleep(prompt)
-	synctest.Wait()
-	o.left, o.unclosed = w.own(), unclosed()
-	if len(o.left) > 0 {
-		w.show()
-		time.Sleep(time.Hour) // what only sleeps ends
-	}
-}
-
-// consumer returns the consumer of the client's values.
-func (o *outcome) consumer(n *network, t *judge.Tally, cancel context.CancelCauseFunc) func(v any) bool {
-	stopped := false // a stream yields on one goroutine
-	return func(v any) bool {
-		if stopped {
-			o.past = append(o.past, v)
-			return false
-		}
-		number := t.Enter(v)
-		first := t == o.Tally
-		if first && number == o.busy {
-			time.AfterFunc(shortLife, func() { n.breakAll(cut) })
-			time.Sleep(slowness)
-		}
-		if first && number == o.cancel {
-			cancel(errCause)
-		}
-		n.delivered(v)
-		stopped = first && number == o.stop
-		return !stopped
-	}
-}
-
-// until lets time pass until the scenario is over.
-func (o *outcome) until(c *check, w *waiting, cancel context.CancelCauseFunc) {
-	most := o.most(c)
-	soFar := w.net.soFar
-	switch {
-	case c.ref == nil:
-		o.undisturbed(c, w)
-	case o.cancelIn > 0:
-		if w.until(most, func() bool { return soFar().breaks > 0 && (o.mute == 0 || soFar().unanswered > 0) }) && !w.within(o.cancelIn) {
-			cancel(errCause)
-		}
-	case o.cancel > 0 || o.stop > 0:
-		number := max(o.cancel, o.stop)
-		w.until(most, func() bool { return o.Count() >= number })
-	case o.gone > 0:
-		from := c.first(o.gone)
-		if w.until(time.Hour, func() bool { return len(o.Lost(from)) == 0 }) {
-			w.within(watching)
-		}
-	case o.flaps && o.after > 0:
-		w.until(most, func() bool { r := soFar(); return r.cuts == flaps && r.connected })
-		w.within(2 * worked)
-	case o.afterwards > 0 && o.at < 0:
-		if !w.until(most, func() bool { return c.Done(o.Tally) }) || w.within(o.afterwards) {
-			return
-		}
-		w.net.breakAll(o.fate)
-		fallthrough
-	default:
-		breaks := o.fate != unbroken || o.busy > 0
-		for w.until(most, func() bool { return c.Done(o.Tally) && (!breaks || soFar().back) }) {
-			if n := soFar().breaks; w.within(watching) || soFar().breaks == n {
-				return
-			}
-		}
-	}
-}
-
-// undisturbed lets time pass until the client has delivered all that there is, and then watches for what comes with
-// time.
-func (o *outcome) undisturbed(c *check, w *waiting) {
-	start := time.Now()
-	read, ended := false, false
-	for most := time.Hour + 2*time.Duration(c.units)*eventPace; !read && !ended && time.Since(start) < most; {
-		read, ended = c.target.complete(w.net, o.Quiet(start)), w.within(time.Second)
-	}
-	values := o.Count()
-	if took := time.Since(start) - o.Quiet(start); read || ended {
-		w.net.complete(values, took)
-	}
-	if !ended {
-		w.within(2*idlePause + time.Second)
-		o.timely = o.Count() > values
-	}
+// session plays a scenario with a client in a bubble, and takes the outcome down.
+type session struct {
+	*outcome
+	check   *check
+	bubble  *virtual.Bubble
+	network *network
+	client  clientFunc
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	run     *clientRun // the last one
+	shown   int        // how often something has happened
 }
 
 // clientRun is a client that runs on its own goroutine.
 type clientRun struct {
-	done     chan struct{}
-	id       int
+	done     chan struct{} // closed when it has returned; then err and panicked are known
+	id       int           // of the goroutine
 	err      error
 	panicked string
 }
 
+func (s *session) play() {
+	s.start(s.Tally)
+	s.await()
+	if s.stopAt > 0 && s.within(prompt) && len(s.past) == 0 && s.run.panicked == "" {
+		s.second = judge.NewTally(s.check.ref, nil)
+		s.start(s.second)
+		s.until(s.check.took+recovery, s.second.Complete)
+	}
+	if s.within(0) {
+		s.ended, s.err, s.panicked = s.stopAt == 0 && s.ctx.Err() == nil, s.run.err, s.run.panicked
+	}
+	if s.hour() {
+		synctest.Wait()
+		s.grown = s.own()
+	}
+	if s.check.ref != nil && !s.check.Done(s.Tally) && !s.ended && !s.returning() {
+		s.show()
+	}
+	s.record = s.network.soFar()
+	s.cancel(errCause)
+	s.finish()
+}
+
 // start starts the client.
-func (c clientFunc) start(ctx context.Context, got func(v any) bool) *clientRun {
+func (s *session) start(t *judge.Tally) {
 	r := &clientRun{done: make(chan struct{})}
-	id := make(chan int)
+	s.run = r
 	go func() {
 		defer close(r.done)
 		defer func() {
@@ -241,35 +136,129 @@ func (c clientFunc) start(ctx context.Context, got func(v any) bool) *clientRun 
 				r.panicked = fmt.Sprintf("%v\n%s", v, debug.Stack())
 			}
 		}()
-		id <- goroutine.Current().ID
-		r.err = c(ctx, got)
+		r.id = goroutine.Current().ID
+		r.err = s.client(s.ctx, s.consumer(t))
 	}()
-	r.id = <-id
-	return r
+}
+
+// consumer returns the consumer of the client's values.
+func (s *session) consumer(t *judge.Tally) func(v any) bool {
+	stopped := false // a stream yields on one goroutine
+	return func(v any) bool {
+		if stopped {
+			s.past = append(s.past, v)
+			return false
+		}
+		number := t.Enter(v)
+		first := t == s.Tally
+		if first && number == s.busyAt {
+			time.AfterFunc(shortLife, func() { s.network.breakAll(cut) })
+			time.Sleep(slowness)
+		}
+		if first && number == s.cancelAt {
+			s.cancel(errCause)
+		}
+		s.network.delivered(v)
+		stopped = first && number == s.stopAt
+		return !stopped
+	}
+}
+
+// await lets time pass until the scenario is over.
+func (s *session) await() {
+	c, n, soFar := s.check, s.network, s.network.soFar
+	most := s.most(c)
+	switch {
+	case c.ref == nil:
+		s.awaitAll()
+	case s.cancelIn > 0:
+		if s.until(most, func() bool { return soFar().breaks > 0 && (s.ignore == 0 || soFar().ignored > 0) }) && !s.within(s.cancelIn) {
+			s.cancel(errCause)
+		}
+	case s.cancelAt > 0 || s.stopAt > 0:
+		number := max(s.cancelAt, s.stopAt)
+		s.until(most, func() bool { return s.Count() >= number })
+	case s.gone > 0:
+		from := c.firstOf(s.gone)
+		if s.until(time.Hour, func() bool { return len(s.Lost(from)) == 0 }) {
+			s.within(watching)
+		}
+	case s.flaps && s.after > 0:
+		s.until(most, func() bool { r := soFar(); return r.cuts == flapCuts && r.connected })
+		s.within(2 * worked)
+	case s.afterwards > 0 && s.at < 0:
+		if !s.until(most, func() bool { return c.Done(s.Tally) }) || s.within(s.afterwards) {
+			return
+		}
+		n.breakAll(s.fate)
+		fallthrough
+	default:
+		breaks := s.fate != unbroken || s.busyAt > 0
+		for s.until(most, func() bool { return c.Done(s.Tally) && (!breaks || soFar().back) }) {
+			if before := soFar().breaks; s.within(watching) || soFar().breaks == before {
+				return
+			}
+		}
+	}
+}
+
+// awaitAll lets time pass until the undisturbed client has delivered all that there is, and then watches for what comes
+// with time.
+func (s *session) awaitAll() {
+	c, n, start := s.check, s.network, time.Now()
+	read, ended := false, false
+	for most := time.Hour + 2*time.Duration(c.units)*eventPace; !read && !ended && time.Since(start) < most; {
+		read = c.dials && s.Quiet(start) >= lastQuiet || !c.dials && n.soFar().units == c.units
+		ended = s.within(time.Second)
+	}
+	values := s.Count()
+	if took := time.Since(start) - s.Quiet(start); read || ended {
+		n.mu.Lock()
+		n.values, n.took = values, took
+		n.mu.Unlock()
+	}
+	if !ended {
+		s.within(2*idlePause + time.Second)
+		s.timely = s.Count() > values
+	}
+}
+
+// finish looks at what is left when the context has ended.
+func (s *session) finish() {
+	if !s.within(prompt) {
+		s.late = []virtual.Goroutine{s.bubble.Goroutine(s.run.id)}
+		s.show()
+		s.network.stop()
+		s.within(time.Hour) // until it dials, so that it does not stay when the bubble has ended
+		return
+	}
+	synctest.Wait()
+	unclosed := func() int { return s.network.soFar().unclosed }
+	if unclosed() == 0 && (!s.returning() || len(s.own()) == 0) {
+		return
+	}
+	time.Sleep(prompt)
+	synctest.Wait()
+	s.left, s.unclosed = s.own(), unclosed()
+	if len(s.left) > 0 {
+		s.show()
+		time.Sleep(time.Hour) // what only sleeps ends
+	}
 }
 
 // within reports whether the client returns within d.
-func (r *clientRun) within(d time.Duration) bool {
+func (s *session) within(d time.Duration) bool {
 	select {
-	case <-r.done:
-		return true
+	case <-s.run.done:
 	case <-time.After(d):
+		synctest.Wait()
 	}
-	synctest.Wait()
 	select {
-	case <-r.done:
+	case <-s.run.done:
 		return true
 	default:
 		return false
 	}
-}
-
-// waiting lets time pass while a client runs.
-type waiting struct {
-	net *network
-	*clientRun
-	own   func() []virtual.Goroutine // the client's goroutines
-	shown int                        // how often something has happened
 }
 
 // mostShown is how often a timeline gets what the client waits for: that takes time, and long timelines are shortened.
@@ -277,34 +266,41 @@ const mostShown = 200
 
 // until lets time pass until the condition holds, and reports whether it does. It waits no more when the client returns,
 // is a hot loop, or d is over.
-func (w *waiting) until(d time.Duration, condition func() bool) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
+func (s *session) until(d time.Duration, condition func() bool) bool {
+	timeout := time.After(d)
 	for !condition() {
 		select {
-		case <-w.net.news:
-			if w.net.soFar().hot != "" {
+		case <-s.network.news:
+			if s.network.soFar().hot != "" {
 				return false
 			}
-			if w.shown++; w.net.alone && w.shown < mostShown {
-				w.show()
+			if s.shown++; s.alone && s.shown < mostShown {
+				s.show()
 			}
-		case <-w.done:
+		case <-s.run.done:
 			return condition()
-		case <-timer.C:
+		case <-timeout:
 			return false
 		}
 	}
 	return true
 }
 
+// own returns the client's goroutines. A Transport of net/http goes on with a dial when its request has ended, and closes
+// the connection then.
+func (s *session) own() []virtual.Goroutine {
+	return slices.DeleteFunc(s.network.own(s.bubble.Running()), func(g virtual.Goroutine) bool {
+		return slices.ContainsFunc(g.Calls, func(c goroutine.Call) bool { return strings.HasPrefix(c.Function, "net/http.(*Transport).dial") })
+	})
+}
+
 // show writes into the timeline what the client waits for.
-func (w *waiting) show() {
+func (s *session) show() {
 	synctest.Wait()
-	all := w.own()
-	w.net.mu.Lock()
-	defer w.net.mu.Unlock()
+	all := s.own()
+	s.network.mu.Lock()
+	defer s.network.mu.Unlock()
 	for _, wait := range virtual.Waits(all) {
-		w.net.timeline.Note("%s", wait)
+		s.network.timeline.Note("%s", wait)
 	}
 }

@@ -14,6 +14,11 @@ const (
 
 func (f fate) String() string { return [...]string{"", "cut", "end", "silence"}[f] }
 
+// what says what happens to a connection.
+func (f fate) what() string {
+	return [...]string{"", "the connection is cut", "the server ends the connection", "the connection falls silent"}[f]
+}
+
 // scenario is one run of a client: what happens to its connections, and what its consumer does. Units are counted from
 // 0: the events of a Feed, or the writes of a server. Values are counted from 1, and 0 is none.
 type scenario struct {
@@ -29,7 +34,7 @@ type scenario struct {
 	amid    bool          // half of the unit is sent before
 	again   int           // before so many units later a connection that was made after the break breaks in the same way
 	refuse  int           // so many connections are refused after the break,
-	mute    int           // or so many have no answer
+	ignore  int           // or so many have no answer
 	lasts   time.Duration // how long after the break no connection works:
 	lets    int           // each sends so many units and is closed; negative: it is refused
 	flaps   bool          // each connection is cut after its first value,
@@ -39,9 +44,9 @@ type scenario struct {
 
 	// The consumer:
 
-	busy       int           // at this value it takes two minutes; after one, the connection is cut
-	stop       int           // it stops at this value, and a second run begins
-	cancel     int           // the context ends in the delivery of this value,
+	busyAt     int           // at this value it takes two minutes; after one, the connection is cut
+	stopAt     int           // it stops at this value, and a second run begins
+	cancelAt   int           // the context ends in the delivery of this value,
 	cancelIn   time.Duration // or so long after the break
 	afterwards time.Duration // all connections break so long after the last value, or the one before unit at, which is held back
 }
@@ -49,8 +54,8 @@ type scenario struct {
 // hour reports whether the outage lasts for an hour, and the client is to come back.
 func (sc scenario) hour() bool { return sc.lasts == time.Hour && sc.cancelIn == 0 }
 
-// ending reports whether the client is to return, and to leave nothing.
-func (sc scenario) ending() bool { return sc.stop > 0 || sc.cancel > 0 || sc.cancelIn > 0 }
+// returning reports whether the client is to return, and to leave nothing.
+func (sc scenario) returning() bool { return sc.stopAt > 0 || sc.cancelAt > 0 || sc.cancelIn > 0 }
 
 // The times of the checks.
 const (
@@ -65,24 +70,25 @@ const (
 	prompt      = time.Second      // within which a client returns when its context has ended
 	slowness    = 2 * time.Minute  // of a busy consumer, and of a dial without an answer
 	shortLife   = time.Minute      // of a busy consumer's connection
+	lastQuiet   = 20 * time.Second // after the last value of an undisturbed client that dials
 	worked      = 2 * time.Minute  // for which a connection that flaps has worked
 	longestWait = 5 * time.Minute  // the longest one that is not a fault
 )
 
-// flaps is how many connections are cut after they have worked.
-const flaps = 12
+// flapCuts is how many connections are cut after they have worked.
+const flapCuts = 12
 
 // most returns for how long the client may take.
 func (sc scenario) most(c *check) time.Duration {
-	d := 2*c.took + recovery + sc.lasts + sc.afterwards + time.Duration(sc.mute)*slowness
+	d := 2*c.took + recovery + sc.lasts + sc.afterwards + time.Duration(sc.ignore)*slowness
 	if sc.again > 0 {
 		d += recovery
 	}
-	if sc.busy > 0 {
+	if sc.busyAt > 0 {
 		d += slowness
 	}
 	if sc.flaps {
-		d += time.Duration(max(c.units, flaps)) * (longestWait + sc.after)
+		d += time.Duration(max(c.units, flapCuts)) * (longestWait + sc.after)
 	}
 	return d
 }

@@ -12,33 +12,32 @@ import (
 // wire is a connection in memory, as TCP makes them: with buffers, deadlines, a close and a reset. What has come can be
 // read even after a reset, as on Linux.
 type wire struct {
-	net  *network
-	link *link
+	network *network
+	link    *link
 
 	mu      sync.Mutex    // never held during a wait
 	changed chan struct{} // closed, and replaced, with each change
-	reset   bool
-	silent  bool // what is written is dropped
+	fate    fate          // with silence, what is written is dropped
 	client  *conn
 	server  *conn
 }
 
 // conn is one end of a wire: a net.Conn. What is written is taken at once, however much it is, as callers hold mutexes.
 type conn struct {
-	wire   *wire
-	peer   *conn
-	local  net.Addr
-	in     []byte // that has come and is not read yet
-	onWay  []byte // that has not come
-	closed bool
-	eof    bool      // the peer writes no more
-	until  time.Time // the deadline of reads
-	write  time.Time // that of writes, which do not wait
-	waits  bool      // a Read waits
+	wire    *wire
+	peer    *conn
+	local   net.Addr
+	in      []byte // that has come and is not read yet
+	onWay   []byte // that has not come
+	closed  bool
+	eof     bool      // the peer writes no more
+	readBy  time.Time // the deadline of reads
+	writeBy time.Time // that of writes, which do not wait
+	waits   bool      // a Read waits
 }
 
 func newWire(n *network) *wire {
-	w := &wire{net: n, changed: make(chan struct{})}
+	w := &wire{network: n, changed: make(chan struct{})}
 	w.link = &link{sever: w.sever}
 	w.client = &conn{wire: w, local: &net.TCPAddr{IP: address.IP, Port: 50000}}
 	w.server = &conn{wire: w, local: address, peer: w.client}
@@ -63,12 +62,8 @@ func (w *wire) sever(how fate) {
 	w.change(func() {
 		w.client.come(len(w.client.onWay))
 		w.server.come(len(w.server.onWay))
-		switch how {
-		case cut:
-			w.reset = true
-		case silence:
-			w.silent = true
-		case ends:
+		w.fate = how
+		if how == ends {
 			w.client.eof, w.server.eof, w.server.closed = true, true, true
 		}
 	})
@@ -78,14 +73,14 @@ func (w *wire) sever(how fate) {
 func (w *wire) dead() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.reset || w.silent || w.server.closed
+	return w.fate != unbroken || w.server.closed
 }
 
 // deaf reports whether the client waits for what a silent wire does not bring, without a deadline.
 func (w *wire) deaf() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.silent && w.client.waits && w.client.until.IsZero()
+	return w.fate == silence && w.client.waits && w.client.readBy.IsZero()
 }
 
 // come makes the first n bytes of what is on its way be there.
@@ -96,7 +91,7 @@ func (c *conn) come(n int) {
 }
 
 // called records a call, which ends its goroutine if the run is stuck.
-func (c *conn) called() { c.wire.net.called(c == c.wire.client) }
+func (c *conn) called() { c.wire.network.called(c == c.wire.client) }
 
 func (c *conn) Read(p []byte) (int, error) {
 	c.called()
@@ -105,10 +100,10 @@ func (c *conn) Read(p []byte) (int, error) {
 		w.mu.Lock()
 		n, err := c.take(p)
 		c.waits = n == 0 && err == nil && len(p) > 0
-		changed, waits, until := w.changed, c.waits, c.until
+		changed, waits, until := w.changed, c.waits, c.readBy
 		w.mu.Unlock()
 		if n > 0 {
-			w.net.progress()
+			w.network.progress()
 		}
 		if !waits {
 			return n, err
@@ -135,11 +130,11 @@ func (c *conn) take(p []byte) (n int, err error) {
 	c.in = c.in[n:]
 	switch {
 	case n > 0:
-	case c.wire.reset:
+	case c.wire.fate == cut:
 		err = errReset
 	case c.eof && len(c.onWay) == 0:
 		err = io.EOF
-	case past(c.until):
+	case past(c.readBy):
 		err = &net.OpError{Op: "read", Net: "tcp", Addr: address, Err: os.ErrDeadlineExceeded}
 	}
 	return n, err
@@ -150,13 +145,13 @@ func (c *conn) Write(p []byte) (int, error) {
 	c.called()
 	w := c.wire
 	if c == w.client {
-		w.net.wrote()
+		w.network.wrote()
 	} else if !w.dead() {
-		if how := w.net.send(w.link, -1); how != unbroken {
-			if w.net.amid {
+		if how := w.network.send(w.link, -1); how != unbroken {
+			if w.network.amid {
 				w.change(func() { c.peer.onWay = append(c.peer.onWay, p[:len(p)/2]...) })
 			}
-			w.net.breakOne(w.link, how)
+			w.network.breakOne(w.link, how)
 		}
 	}
 	w.mu.Lock()
@@ -165,11 +160,11 @@ func (c *conn) Write(p []byte) (int, error) {
 	switch {
 	case c.closed:
 		return 0, &net.OpError{Op: "write", Net: "tcp", Addr: address, Err: net.ErrClosed}
-	case w.reset || c.peer.closed || c.eof && c == w.client:
+	case w.fate == cut || c.peer.closed || c.eof && c == w.client:
 		return 0, errBroken
-	case past(c.write):
+	case past(c.writeBy):
 		return 0, &net.OpError{Op: "write", Net: "tcp", Addr: address, Err: os.ErrDeadlineExceeded}
-	case !w.silent:
+	case w.fate != silence:
 		c.peer.onWay = append(c.peer.onWay, p...)
 		time.AfterFunc(latency, func() {
 			w.change(func() { c.peer.come(n) })
@@ -183,12 +178,12 @@ func (c *conn) Close() error {
 	w := c.wire
 	w.change(func() {
 		c.closed = true
-		if !w.silent {
+		if w.fate != silence {
 			c.peer.eof = true
 		}
 	})
 	if c == w.client {
-		w.net.closes(w.link)
+		w.network.closes(w.link)
 	}
 	return nil
 }
@@ -204,15 +199,12 @@ func (c *conn) SetDeadline(t time.Time) error {
 	return c.SetReadDeadline(t)
 }
 
-func (c *conn) SetReadDeadline(t time.Time) error {
-	c.called()
-	c.wire.change(func() { c.until = t })
-	return nil
-}
+func (c *conn) SetReadDeadline(t time.Time) error  { return c.set(&c.readBy, t) }
+func (c *conn) SetWriteDeadline(t time.Time) error { return c.set(&c.writeBy, t) }
 
-func (c *conn) SetWriteDeadline(t time.Time) error {
+func (c *conn) set(deadline *time.Time, t time.Time) error {
 	c.called()
-	c.wire.change(func() { c.write = t })
+	c.wire.change(func() { *deadline = t })
 	return nil
 }
 

@@ -124,7 +124,7 @@ func (s *overload) run(p *pace) error {
 		if cause := p.step(); cause != nil {
 			return cause
 		}
-		if s.over() {
+		if s.endsEarly() {
 			break
 		}
 		e := s.events.pop()
@@ -144,14 +144,14 @@ func (s *overload) run(p *pace) error {
 	return nil
 }
 
-// over judges the server's health and reports whether the run ends before its next event. If so, it sets the Horizon.
-func (s *overload) over() bool {
+// endsEarly judges the server's health and reports whether the run ends before its next event. If so, it sets the Horizon.
+func (s *overload) endsEarly() bool {
 	at := s.events[0].at
 	if at < s.health.due() {
 		return false
 	}
 	s.health.judge(at)
-	end, ok := s.health.over()
+	end, ok := s.health.earlyEnd()
 	if !s.runsOn || !ok {
 		return false
 	}
@@ -219,12 +219,12 @@ func (s *overload) failed(who int32, err error) {
 	c := &s.calls[who]
 	c.version++
 	c.below = none
-	wait, end := c.fail(err, s.now-c.start, s.now)
-	if end == nil {
+	wait, final := c.fail(err, s.now-c.start, s.now)
+	if final == nil {
 		s.schedule(add(s.now, wait), retries, who, c.version)
 		return
 	}
-	if e, ok := end.(*retry.Error); ok && e.Cause == retry.ErrBudget { // not a lower layer's, which would be in e.Last
+	if e, ok := final.(*retry.Error); ok && e.Cause == retry.ErrBudget { // not a lower layer's, which would be in e.Last
 		s.res.OutOfBudget++
 	}
 	above, _ := s.release(who)
@@ -232,7 +232,7 @@ func (s *overload) failed(who int32, err error) {
 		s.res.GivenUp++
 		return
 	}
-	s.failed(above, end)
+	s.failed(above, final)
 }
 
 // succeeded ends a call and the calls above it.

@@ -106,9 +106,9 @@ var errFailed = errors.New("sim: failed")
 // fail applies the policy to the failure of an attempt that lasted for some time, at a time of the run.
 func (o *operation) fail(err error, lasted, at time.Duration) (time.Duration, error) {
 	op := o.policy.Continue(context.Background(), o.state, nil)
-	delay, end := op.Failed(retry.Outcome{Err: err, Lasted: lasted, At: time.Unix(0, 0).Add(at)})
+	delay, final := op.Failed(retry.Outcome{Err: err, Lasted: lasted, At: time.Unix(0, 0).Add(at)})
 	o.state = op.State()
-	return delay, end
+	return delay, final
 }
 
 // succeed refunds the policy's budget.

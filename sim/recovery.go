@@ -96,8 +96,8 @@ func (h *health) well(from, to int) bool {
 	return float64(good) >= healthyShare*float64(all)
 }
 
-// over returns the end of a run without a Horizon, if it has come.
-func (h *health) over() (end time.Duration, ok bool) {
+// earlyEnd returns the end of a run without a Horizon, if it has come.
+func (h *health) earlyEnd() (end time.Duration, ok bool) {
 	after := h.end() - h.trigger.end()
 	series := h.end() - time.Duration(h.first)*h.width
 	return h.end() + h.within, after >= calm && (series >= calm || h.trouble)

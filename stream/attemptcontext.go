@@ -84,12 +84,10 @@ func (a *attemptContext) Err() error {
 // one attach to it without a goroutine.
 func (a *attemptContext) Value(key any) any {
 	switch {
-	case a.n > 1 && key == (attempt.Key{}):
+	case a.n > 1 && (key == (attempt.Key{}) || key == (retriedKey{})):
 		return a
 	case key == (attempt.NameKey{}) && a.subscription.Name != "":
 		return a.subscription.Name
-	case a.n > 1 && key == (retriedKey{}):
-		return a
 	}
 	if inner := a.inner.Load(); inner != nil {
 		return inner.Value(key)

@@ -53,15 +53,7 @@ func (a adapted[T]) Now() time.Time { return a.clock.Now() }
 
 func (a adapted[T]) AfterFunc(d time.Duration, f func()) Stopper { return a.clock.AfterFunc(d, f) }
 
-// since returns the time that has passed on c since t.
-func since(c Clock, t time.Time) time.Duration {
-	if clock.IsSystem(c) {
-		return time.Since(t) // cheaper than time.Now: reads only the monotonic clock
-	}
-	return c.Now().Sub(t)
-}
-
 // newTimer returns a timer on the clock of ctx. The caller must stop it.
 func newTimer(ctx context.Context) timer.Timer {
-	return timer.New(ClockFrom(ctx))
+	return timer.New(clock.From(ctx))
 }

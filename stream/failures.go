@@ -15,7 +15,7 @@ import (
 type failures struct {
 	mu       sync.Mutex
 	current  Failure
-	waits    bool        // current is not answered yet
+	pending  bool        // current is not answered yet
 	received bool        // a run has yielded current
 	ran      atomic.Bool // there has been a run
 	closed   bool        // the subscription is over
@@ -32,7 +32,7 @@ type failuresRun struct {
 func (m *failures) post(next *attempt.Failure) {
 	f := Failure{Err: next.Err, N: next.N, Items: next.Items, Lasted: next.Lasted}
 	m.mu.Lock()
-	m.current, m.waits, m.received = f, true, false
+	m.current, m.pending, m.received = f, true, false
 	for _, r := range m.runs {
 		r.queue = append(r.queue, f)
 		r.wakeUp()
@@ -46,7 +46,7 @@ func (m *failures) answer(n int) bool {
 	m.mu.Lock()
 	ok := (m.received || !m.ran.Load()) && (n == 0 || n == m.current.N)
 	if ok {
-		m.waits = false
+		m.pending = false
 	}
 	m.mu.Unlock()
 	return ok
@@ -91,7 +91,7 @@ func (m *failures) enter() *failuresRun {
 	r := new(failuresRun)
 	m.mu.Lock()
 	m.ran.Store(true)
-	if m.waits {
+	if m.pending {
 		r.queue = append(r.queue, m.current)
 	}
 	m.runs = append(m.runs, r)
@@ -124,9 +124,7 @@ func (m *failures) take(r *failuresRun) (f Failure, wake <-chan struct{}, closed
 	} else { // the run lags behind, perhaps by a million failures
 		r.queue = r.queue[1:]
 	}
-	if m.waits && f.N == m.current.N {
-		m.received = true
-	}
+	m.received = m.received || f.N == m.current.N
 	return f, nil, false
 }
 

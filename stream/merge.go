@@ -29,7 +29,7 @@ func (s Stream[T]) Merge(others ...Stream[T]) Stream[T] {
 		for _, s := range all {
 			in.Start(s)
 		}
-		for open := len(all); open > 0 && !out.Stopped(); {
+		for running := len(all); running > 0 && !out.Stopped(); {
 			event, err := in.Next()
 			if err != nil {
 				return err
@@ -37,7 +37,7 @@ func (s Stream[T]) Merge(others ...Stream[T]) Stream[T] {
 			if ended, err := event.Ended(); err != nil {
 				return err
 			} else if ended {
-				open--
+				running--
 			} else if out.Deliver(event.Value) {
 				event.From.Request()
 			}

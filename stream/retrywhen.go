@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/attempt"
+	"github.com/retrywhen/retrywhen/internal/clock"
 	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/permanent"
 )
@@ -87,14 +88,14 @@ func (s Stream[T]) RetryWhen(h RetryHandler) Stream[T] {
 	f, ok := h.(RetryHandlerFunc)
 	requireFunc(h == nil || ok && f == nil, "RetryWhen: h")
 	return func(ctx context.Context, yield func(T) bool) error {
-		r := retrying[T]{source: s, handler: h, ctx: ctx, clock: ClockFrom(ctx)}
+		r := retrying[T]{source: s, handler: h, ctx: ctx, clock: clock.From(ctx)}
 		_, r.repeats = h.(attempt.Repeats)
 		if named, ok := h.(interface{ Name() string }); ok {
 			r.subscription.Name = named.Name()
 		}
 		r.subscription.Context, r.subscription.Began = ctx, r.clock.Now()
 		r.deliver = func(v T) bool {
-			if r.gate != open {
+			if r.gate != free {
 				if r.gate != first {
 					return false
 				}
@@ -107,7 +108,7 @@ func (s Stream[T]) RetryWhen(h RetryHandler) Stream[T] {
 				r.gate = shut
 				return false
 			}
-			r.gate = open
+			r.gate = free
 			return true
 		}
 		observer, _ := h.(attempt.Observer)
@@ -141,7 +142,7 @@ type retrying[T any] struct {
 	source  Stream[T]
 	handler RetryHandler
 	ctx     context.Context
-	clock   Clock
+	clock   clock.Clock
 	deliver func(T) bool // passes a value of the source to the consumer
 
 	// The attempt that runs, or was the last one.
@@ -164,7 +165,7 @@ type retrying[T any] struct {
 type gate uint8
 
 const (
-	open  gate = iota // the consumer
+	free  gate = iota // the consumer
 	first             // the consumer, after what the first value of an attempt after a failure ends
 	busy              // the consumer has not returned from the value before
 	shut              // the consumer wants no more values
@@ -271,7 +272,7 @@ func (r *retrying[T]) attempt() {
 }
 
 // now returns the time since the subscription began.
-func (r *retrying[T]) now() time.Duration { return since(r.clock, r.subscription.Began) }
+func (r *retrying[T]) now() time.Duration { return clock.Since(r.clock, r.subscription.Began) }
 
 func (r *retrying[T]) runSource() error {
 	r.attempts++

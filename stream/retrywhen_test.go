@@ -579,8 +579,8 @@ func TestRule12_ANilStreamIsAnError(t *testing.T) {
 	_, err := failing(numbered(1), 1).RetryWhen(handler(func(stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
 		return nil
 	})).Collect(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "nil stream") || !errors.Is(err, numbered(1)) {
-		t.Errorf("got %v; want it to name a nil stream and wrap failure 1", err)
+	if want := "stream: RetryWhen: the handler returned a nil stream"; err == nil || !strings.HasPrefix(err.Error(), want) || !errors.Is(err, numbered(1)) {
+		t.Errorf("got %v; want %s and failure 1", err, want)
 	}
 }
 

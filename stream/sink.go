@@ -103,15 +103,15 @@ func (s Stream[T]) TryForEach(ctx context.Context, f func(context.Context, T) er
 	s.require("TryForEach")
 	requireFunc(f == nil, "TryForEach: f")
 	do(func() {
-		var failed error
+		var failure error
 		err = s(ctx, func(v T) bool {
-			if failed == nil {
-				failed = f(ctx, v)
+			if failure == nil {
+				failure = f(ctx, v)
 			}
-			return failed == nil
+			return failure == nil
 		})
-		if failed != nil {
-			err = ending.Error(ctx, failed)
+		if failure != nil {
+			err = ending.Error(ctx, failure)
 		}
 	})
 	return err

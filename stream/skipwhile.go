@@ -13,10 +13,8 @@ func (s Stream[T]) SkipWhile(f func(T) bool) Stream[T] {
 	return func(ctx context.Context, yield func(T) bool) error {
 		skipping := true
 		return s(ctx, func(v T) bool {
-			if skipping = skipping && f(v); skipping {
-				return true
-			}
-			return yield(v)
+			skipping = skipping && f(v)
+			return skipping || yield(v)
 		})
 	}
 }

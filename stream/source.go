@@ -104,12 +104,12 @@ func FromSeq2[T any](open func(context.Context) iter.Seq2[T, error]) Stream[T] {
 		}
 		look := newLookout(ctx)
 		stopped := false
-		var failed error
+		var failure error
 		seq(func(v T, err error) bool {
 			switch {
-			case stopped || failed != nil:
+			case stopped || failure != nil:
 			case err != nil:
-				failed = err
+				failure = err
 			case !look.ended():
 				stopped = !yield(v)
 				return !stopped
@@ -119,7 +119,7 @@ func FromSeq2[T any](open func(context.Context) iter.Seq2[T, error]) Stream[T] {
 		if stopped {
 			return nil
 		}
-		return ending.Error(ctx, failed)
+		return ending.Error(ctx, failure)
 	}
 }
 
@@ -163,22 +163,7 @@ func FromChan[T any](ch <-chan T) Stream[T] {
 		if used.Swap(true) {
 			return ErrNotRestartable
 		}
-		done := ctx.Done()
-		for {
-			if closed(done) {
-				return ending.ContextError(ctx)
-			}
-			select {
-			case v, ok := <-ch:
-				if !ok {
-					return ending.ContextError(ctx)
-				}
-				if !yield(v) {
-					return nil
-				}
-			case <-done:
-			}
-		}
+		return yieldUntilEnd(ctx, ch, nil, yield)
 	}
 }
 

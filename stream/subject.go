@@ -36,7 +36,7 @@ type Subject[T any] struct {
 // sent is a value that is being processed.
 type sent[T any] struct {
 	value     T
-	remaining int           // number of subscribers that are not done with it
+	remaining int           // number of those that have it in hand
 	done      chan struct{} // closed when that is 0
 }
 
@@ -95,21 +95,22 @@ func (s *Subject[T]) give(v T) (<-chan struct{}, error) {
 		return nil, ErrClosed
 	}
 	s.last.Put(v)
-	m := &sent[T]{value: v, remaining: len(s.subscribers), done: make(chan struct{})}
+	m := &sent[T]{value: v, remaining: 1 + len(s.subscribers), done: make(chan struct{})}
 	for _, c := range s.subscribers {
 		c.hand = m
 		c.given <- m
 	}
-	if m.remaining == 0 {
-		s.passed(m)
-	}
+	s.putDown(m)
 	return m.done, nil
 }
 
-// passed records that all subscribers are done with m.
-func (s *Subject[T]) passed(m *sent[T]) {
-	<-s.sending
-	close(m.done)
+// putDown records that one of those that have m in hand, its subscribers and give, is done with it. After the last one
+// the next value can be sent.
+func (s *Subject[T]) putDown(m *sent[T]) {
+	if m.remaining--; m.remaining == 0 {
+		<-s.sending
+		close(m.done)
+	}
 }
 
 // Close ends the subject's stream for all subscribers when they have processed what was sent: without an error if err
@@ -149,9 +150,9 @@ func (s *Subject[T]) run(ctx context.Context, yield func(T) bool) error {
 	if err := ending.ContextError(ctx); err != nil {
 		return err
 	}
-	c, missed, failure := s.join()
+	c, replayed, late := s.join()
 	defer s.leave(c)
-	for _, v := range missed {
+	for _, v := range replayed {
 		if !yield(v) {
 			return nil
 		}
@@ -164,8 +165,11 @@ func (s *Subject[T]) run(ctx context.Context, yield func(T) bool) error {
 		if err := ending.ContextError(ctx); err != nil {
 			return err
 		}
-		if m == nil {
-			return failure()
+		switch {
+		case m == nil && late:
+			return permanent.Mark(s.err)
+		case m == nil:
+			return s.err
 		}
 		if !yield(m.value) {
 			return nil
@@ -174,18 +178,13 @@ func (s *Subject[T]) run(ctx context.Context, yield func(T) bool) error {
 	}
 }
 
-// join adds a subscriber. It returns the values to replay, and the function that returns the failure if the subject is
-// closed.
-func (s *Subject[T]) join() (c *subscriber[T], missed []T, failure func() error) {
+// join adds a subscriber. It returns the values to replay, and whether the subject is closed already.
+func (s *Subject[T]) join() (c *subscriber[T], replayed []T, late bool) {
 	c = &subscriber[T]{given: make(chan *sent[T], 1)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.subscribers = append(s.subscribers, c)
-	failure = func() error { return s.err }
-	if closed(s.closed) {
-		failure = func() error { return permanent.Mark(s.err) }
-	}
-	return c, s.last.Values(), failure
+	return c, s.last.Values(), closed(s.closed)
 }
 
 // next returns the subscriber's next value, or nil when the subject is closed or ctx has ended.
@@ -208,7 +207,8 @@ func (s *Subject[T]) next(ctx context.Context, c *subscriber[T]) *sent[T] {
 func (s *Subject[T]) processed(c *subscriber[T]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.putDown(c)
+	s.putDown(c.hand)
+	c.hand = nil
 }
 
 // leave removes the subscriber, and counts its value, if any, as processed.
@@ -216,18 +216,7 @@ func (s *Subject[T]) leave(c *subscriber[T]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.subscribers = slices.DeleteFunc(s.subscribers, func(other *subscriber[T]) bool { return other == c })
-	s.putDown(c)
-}
-
-// putDown counts the subscriber's value as processed. If it was the last subscriber with that value, the sending is
-// over.
-func (s *Subject[T]) putDown(c *subscriber[T]) {
-	m := c.hand
-	if m == nil {
-		return
-	}
-	c.hand = nil
-	if m.remaining--; m.remaining == 0 {
-		s.passed(m)
+	if c.hand != nil {
+		s.putDown(c.hand)
 	}
 }

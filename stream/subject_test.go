@@ -493,8 +493,8 @@ func TestSubject_OneLeavesWhileAnotherIsBusy(t *testing.T) {
 		ctx, leave := context.WithCancel(t.Context())
 		var all sync.WaitGroup
 		all.Go(func() { _ = subject.Stream().ForEach(ctx, func(int) {}) })
-		for range 2 {
-			all.Go(func() { _ = subject.Stream().ForEach(t.Context(), func(int) { time.Sleep(5 * ms) }) })
+		for _, busy := range []time.Duration{3 * ms, 5 * ms} {
+			all.Go(func() { _ = subject.Stream().ForEach(t.Context(), func(int) { time.Sleep(busy) }) })
 		}
 		synctest.Wait()
 		time.AfterFunc(2*ms, leave)

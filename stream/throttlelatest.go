@@ -62,9 +62,9 @@ func deliverLatest[T any](scope *handoff.Scope, out *ending.Consumer[T], s Strea
 			deliver()
 			continue
 		}
-		if ended, failed := event.Ended(); ended {
+		if ended, failure := event.Ended(); ended {
 			deliver()
-			return failed
+			return failure
 		}
 		latest, some = event.Value, true
 		if !throttle {

@@ -33,14 +33,14 @@ func (s Stream[T]) Timeout(d time.Duration) Stream[T] {
 		if err := ending.ContextError(ctx); err != nil {
 			return err
 		}
-		failure := func() error { return timeoutError{d, nameFrom(ctx)} } // comparable: each call returns the same
+		timedOut := func() error { return timeoutError{d, nameFrom(ctx)} } // comparable: each call returns the same
 		run, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		var watch timer.Watchdog
 		defer watch.Stop()
 		watch.Start(ClockFrom(ctx), d, func() {
 			if watch.Due() {
-				cancel(failure())
+				cancel(timedOut())
 			}
 		})
 		out := ending.NewConsumer(yield)
@@ -56,7 +56,7 @@ func (s Stream[T]) Timeout(d time.Duration) Stream[T] {
 			return true
 		})
 		if !watch.Stop() {
-			late := failure()
+			late := timedOut()
 			cancel(late) // the timer's goroutine may not have done it yet
 			if context.Cause(run) == late {
 				err = late

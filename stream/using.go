@@ -36,13 +36,13 @@ func Using[R, T any](open func(context.Context) (R, error), use func(R) Stream[T
 		}
 		out := ending.NewConsumer(yield)
 		defer func() {
-			switch failed := close(r); {
+			switch failure := close(r); {
 			case out.Stopped():
 				err = nil
-			case err == nil && failed != nil:
-				err = ending.Error(ctx, failed)
-			case failed != nil:
-				err = errors.Join(err, failed)
+			case err == nil && failure != nil:
+				err = ending.Error(ctx, failure)
+			case failure != nil:
+				err = errors.Join(err, failure)
 			}
 		}()
 		s := use(r)

@@ -1,8 +1,6 @@
 package stream
 
-import (
-	"context"
-)
+import "context"
 
 // Works tells each retried stream around ctx that its attempt works although it has not delivered a value: it is
 // connected and subscribed, or a heartbeat came. This ends an outage (retry.OnRecovered, the end of retry.OnOutage,

@@ -140,16 +140,13 @@ func (in *inspection[T]) fresh() stream.Stream[T] {
 // errCause is the cause with which the checks cancel.
 var errCause = errors.New("streamtest: the cause of a cancellation")
 
-// within accepts as many values as Check examines.
-func within(n int) bool { return n < mostValues }
-
 // reference runs the stream, within Check's limits, and returns what it did.
 func (in *inspection[T]) reference() *trial[T] {
 	return in.completed("run", in.fresh())
 }
 
 func (in *inspection[T]) completed(name string, st stream.Stream[T]) *trial[T] {
-	tr := in.start(name, st, within)
+	tr := in.prepare(name, st).start()
 	tr.complete()
 	tr.nothingLeft()
 	return tr
@@ -162,11 +159,10 @@ func (in *inspection[T]) plain() {
 }
 
 // some returns some of the numbers 1 to n: the first ones and the last one.
-func some(n int) (all []int) {
-	for _, k := range []int{1, 2, 3, n} {
-		if k > 0 && k <= n && (len(all) == 0 || k > all[len(all)-1]) {
-			all = append(all, k)
-		}
+func some(n int) []int {
+	all := []int{1, 2, 3}[:min(n, 3)]
+	if n > 3 {
+		all = append(all, n)
 	}
 	return all
 }
@@ -174,8 +170,8 @@ func some(n int) (all []int) {
 // at runs the stream until its k-th value, at which do is called; its result is that of yield. Then the stream must
 // return.
 func (in *inspection[T]) at(what string, k int, do func(tr *trial[T]) bool) *trial[T] {
-	var tr *trial[T]
-	tr = in.prepare(fmt.Sprintf("%s value %d", what, k), in.fresh(), func(n int) bool { return n != k || do(tr) })
+	tr := in.prepare(fmt.Sprintf("%s value %d", what, k), in.fresh())
+	tr.answer = func(n int) bool { return n != k || do(tr) }
 	tr.start()
 	tr.await(mostTime, func() bool { return tr.values() >= k })
 	tr.mustReturn()
@@ -194,7 +190,7 @@ func (in *inspection[T]) stop() {
 }
 
 func (in *inspection[T]) cancelledBefore() {
-	tr := in.prepare("cancelled before the run", in.fresh(), func(int) bool { return true })
+	tr := in.prepare("cancelled before the run", in.fresh())
 	tr.cancel(errCause)
 	tr.start()
 	tr.mustReturn()
@@ -226,21 +222,19 @@ func (in *inspection[T]) cancelledInYield() {
 
 func (in *inspection[T]) cancelledInWait() {
 	for i, at := range in.reference().waits() {
-		tr := in.prepare(fmt.Sprintf("cancelled in a wait, at %v", at), in.fresh(), func(int) bool { return true })
-		cause, end := errCause, func() { tr.cancel(errCause) }
+		tr := in.prepare(fmt.Sprintf("cancelled in a wait, at %v", at), in.fresh())
+		cause := errCause
 		if i%2 == 1 {
-			tr.name = fmt.Sprintf("deadline at %v", at)
-			cause = context.DeadlineExceeded
-			tr.ctx, end = context.WithTimeout(tr.ctx, at)
+			tr.name, cause = fmt.Sprintf("deadline at %v", at), context.DeadlineExceeded
+			ctx, release := context.WithTimeout(tr.ctx, at)
+			defer release()
+			tr.ctx = ctx
 		}
 		tr.start()
 		in.session.Advance(at)
-		if i%2 == 0 {
-			end()
-		}
+		tr.cancel(errCause) // too late to be the cause if there is a deadline
 		tr.mustReturn()
 		tr.mustMatch(cause)
-		end()
 		tr.nothingLeft()
 	}
 }
@@ -272,8 +266,8 @@ func (in *inspection[T]) again() {
 func (in *inspection[T]) sideBySide() {
 	first := in.reference()
 	st := in.fresh()
-	one := in.start("first of two runs side by side", st, within)
-	two := in.start("second of two runs side by side", st, within)
+	one := in.prepare("first of two runs side by side", st).start()
+	two := in.prepare("second of two runs side by side", st).start()
 	one.complete()
 	two.complete()
 	first.compare(one)
@@ -299,9 +293,14 @@ func (a *trial[T]) compare(b *trial[T]) {
 			return
 		}
 	}
-	matched := make([]bool, len(was))
 	for i, v := range is {
-		if !a.had(b.relative(v.Value), v.At, was, matched) {
+		value := b.relative(v.Value)
+		k := slices.IndexFunc(was, func(own marble.Event[T]) bool {
+			return own.At == v.At && reflect.DeepEqual(a.relative(own.Value), value)
+		})
+		if k >= 0 {
+			was = slices.Delete(was, k, k+1)
+		} else if reflect.DeepEqual(value, value) { // false for what cannot be compared, functions for example
 			b.fail("value %d is %s, which the %s did not have then", i+1, marble.Show(v.Value), a.name)
 			break
 		}
@@ -309,17 +308,4 @@ func (a *trial[T]) compare(b *trial[T]) {
 	if a.endless != b.endless || !a.endless && (wasEnd.At != isEnd.At || (wasEnd.Err == nil) != (isEnd.Err == nil)) {
 		b.fail("%s, while the %s %s", b.outcome(), a.name, a.outcome())
 	}
-}
-
-// had marks the first unmarked value of the run that is equal to v and came at the same time, and reports whether there
-// is one. Values that reflect.DeepEqual cannot compare, functions for example, count as equal. Times count from the
-// beginning of a run.
-func (a *trial[T]) had(v any, at time.Duration, values []marble.Event[T], marked []bool) bool {
-	for i, own := range values {
-		if !marked[i] && own.At == at && reflect.DeepEqual(a.relative(own.Value), v) {
-			marked[i] = true
-			return true
-		}
-	}
-	return !reflect.DeepEqual(v, v)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -88,12 +89,7 @@ func (op Operator[T, U]) sources() []*checkSource[T] {
 }
 
 // many returns more values than Check examines.
-func (op Operator[T, U]) many() (all []T) {
-	for i := range mostValues * 3 / 2 {
-		all = append(all, op.Values[i%len(op.Values)])
-	}
-	return all
-}
+func (op Operator[T, U]) many() []T { return slices.Repeat(op.Values, mostValues*3/2/len(op.Values)+1) }
 
 // run is the source as a stream.
 func (src *checkSource[T]) run(ctx context.Context, yield func(T) bool) error {
@@ -129,12 +125,14 @@ func (op Operator[T, U]) clauses() []clause[U] {
 func (op Operator[T, U]) ahead(in *inspection[U]) {
 	src := &checkSource[T]{values: op.many(), pace: pace, end: func(context.Context) error { return nil }}
 	most := 0
-	tr := in.start("slow consumer", op.Apply(src.run), func(n int) bool {
+	tr := in.prepare("slow consumer", op.Apply(src.run))
+	tr.answer = func(n int) bool {
 		before := src.made.Load()
 		time.Sleep(time.Hour)
 		most = max(most, int(src.made.Load()-before))
 		return n < 10
-	})
+	}
+	tr.start()
 	tr.wait(20 * time.Hour)
 	tr.cancel(errCause)
 	tr.mustReturn()
@@ -161,7 +159,7 @@ func (op Operator[T, U]) sourceExits(in *inspection[U]) {
 func (op Operator[T, U]) crash(in *inspection[U], name string, end func(context.Context) error, passed func(value any, exited bool) bool) {
 	for n := range 2 {
 		src := &checkSource[T]{values: op.Values[:n], pace: pace, end: end}
-		tr := in.start(name, op.Apply(src.run), func(int) bool { return true })
+		tr := in.prepare(name, op.Apply(src.run)).start()
 		tr.wait(mostTime)
 		if !tr.returned() && !src.ended.Load() {
 			tr.cancel(errCause) // the operator does not run its source

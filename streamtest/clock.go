@@ -52,7 +52,7 @@ type Wait struct {
 	clock   *Clock
 	timer   *clock.Timer
 	f       func()
-	over    bool // fired or stopped
+	armed   bool // neither fired nor stopped
 	callers virtual.Callers
 }
 
@@ -71,9 +71,8 @@ func (c *Clock) AfterFunc(d time.Duration, f func()) stream.Stopper {
 	if f == nil {
 		panic("streamtest: Clock.AfterFunc: f is nil")
 	}
-	w := &Wait{Delay: d, clock: c, f: f}
-	if d <= 0 {
-		w.over = true
+	w := &Wait{Delay: d, clock: c, armed: d > 0, f: f}
+	if !w.armed {
 		go f()
 		return w
 	}
@@ -93,26 +92,26 @@ func (c *Clock) AfterFunc(d time.Duration, f func()) stream.Stopper {
 
 // fire is called by the mock, which may do so twice.
 func (w *Wait) fire() {
-	if w.end() {
+	if w.disarm() {
 		w.f()
 	}
 }
 
 // Stop disarms the wait and reports whether that kept it from firing.
 func (w *Wait) Stop() bool {
-	armed := w.end()
+	armed := w.disarm()
 	if armed {
 		w.timer.Stop()
 	}
 	return armed
 }
 
-// end ends the wait and reports whether it had not fired or been stopped before.
-func (w *Wait) end() bool {
+// disarm disarms the wait and reports whether it had neither fired nor been stopped before.
+func (w *Wait) disarm() bool {
 	w.clock.mu.Lock()
 	defer w.clock.mu.Unlock()
-	armed := !w.over
-	w.over = true
+	armed := w.armed
+	w.armed = false
 	return armed
 }
 
@@ -138,7 +137,7 @@ func (c *Clock) take() *Wait {
 	for len(c.waits) > 0 {
 		w := c.waits[0]
 		c.waits = c.waits[1:]
-		if !w.over {
+		if w.armed {
 			return w
 		}
 	}

@@ -33,7 +33,7 @@ func Expect[T any](s *Session, st stream.Stream[T]) *Expectation[T] {
 func ExpectDuring[T any](s *Session, st stream.Stream[T], during string) *Expectation[T] {
 	s.report.Helper()
 	e := &Expectation[T]{subscribe(s, "Expect", st, during), ErrDiagram, false}
-	s.subscriptions = append(s.subscriptions, e)
+	s.atEnd = append(s.atEnd, e.verify)
 	return e
 }
 
@@ -82,7 +82,7 @@ func (e *Expectation[T]) ToBeWith(diagram string, values map[string]T) {
 func (e *Expectation[T]) follow(want marble.Diagram[T]) []marble.Event[T] {
 	s := e.session
 	advanceTo := func(at time.Duration) { s.Advance(max(at-time.Since(e.from), 0)) }
-	if !want.Over() {
+	if !marble.Over(want.Events) {
 		advanceTo(want.Spans) // the last frame is over when the next one begins
 		events := e.seen()
 		if n := slices.IndexFunc(events, func(e marble.Event[T]) bool { return e.At >= want.Spans }); n >= 0 {
@@ -90,10 +90,10 @@ func (e *Expectation[T]) follow(want marble.Diagram[T]) []marble.Event[T] {
 		}
 		return events
 	}
-	end := want.Events[len(want.Events)-1].At
-	advanceTo(end)
-	step := max(marble.Frame, end/100)
-	for at := end + step; !e.returned() && len(e.seen()) <= len(want.Events) && at <= 2*end+100*step; at += step {
+	last := want.Events[len(want.Events)-1].At
+	advanceTo(last)
+	step := max(marble.Frame, last/100)
+	for at := last + step; !e.returned() && len(e.seen()) <= len(want.Events) && at <= 2*last+100*step; at += step {
 		advanceTo(at)
 	}
 	return e.seen()
@@ -106,7 +106,6 @@ func same[T any](want, got marble.Event[T]) bool {
 
 // verify fails an expectation that was not checked.
 func (e *Expectation[T]) verify() {
-	e.session.report.Helper()
 	if !e.checked {
 		e.session.report.Errorf("streamtest: Expect without ToBe, at:%v", e.callers)
 	}

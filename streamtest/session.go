@@ -13,20 +13,15 @@ import (
 
 // Session is a test on virtual time. Its methods are for the test's own goroutine, except Context, Clock and Rand.
 type Session struct {
-	t             *testing.T
-	report        virtual.Reporter
-	bubble        *virtual.Bubble
-	ctx           context.Context
-	test          *virtual.Owner // the timers that the test itself arms
-	sources       int            // marble sources so far
-	subscriptions []subscription
-	finished      bool // the test's function has returned
-	left          bool // goroutines were left and reported
-}
-
-// subscription is a stream that runs in a session.
-type subscription interface {
-	verify() // called when the test's function has returned
+	t        *testing.T
+	report   virtual.Reporter
+	bubble   *virtual.Bubble
+	ctx      context.Context
+	test     *virtual.Owner // the timers that the test itself arms
+	sources  int            // marble sources so far
+	atEnd    []func()       // called when the test's function has returned
+	finished bool           // the test's function has returned
+	left     bool           // goroutines were left and reported
 }
 
 // Run runs f as a test on virtual time: in a bubble of testing/synctest, with a session.
@@ -115,10 +110,9 @@ func (s *Session) source() virtual.View {
 
 // verify checks the session's subscriptions when the test's function has returned.
 func (s *Session) verify() {
-	s.report.Helper()
 	s.bubble.Settle()
-	for _, sub := range s.subscriptions {
-		sub.verify()
+	for _, f := range s.atEnd {
+		f()
 	}
 }
 

@@ -46,7 +46,7 @@ func reports(t *testing.T, f func(s *Session)) []string {
 				returned = true
 			}()
 			if <-done; !returned {
-				s.subscriptions = nil // a T's Fatalf would have ended the test here
+				s.atEnd = nil // a T's Fatalf would have ended the test here
 			}
 		})
 	}()

@@ -322,7 +322,7 @@ func TestSession_TimeEnds(t *testing.T) {
 			for n := range 40 {
 				s.Advance(time.Second << n)
 			}
-		}), []string{"streamtest: Advance:", "leads past 2262-01-01 00:00:00", "n = 32"})
+		}), []string{"streamtest: Advance:", "from 2136-02-07 06:28:15 leads past 2262-01-01 00:00:00", "n = 32"})
 	})
 	t.Run("code that waits", func(t *testing.T) {
 		expectReports(t, reports(t, func(s *Session) {

@@ -29,7 +29,7 @@ type subscriber[T any] struct {
 
 	mu      sync.Mutex
 	events  []marble.Event[T] // their times count from the subscription
-	over    bool              // the stream has returned
+	done    bool              // the stream has returned
 	ignores bool              // events are no longer recorded
 }
 
@@ -102,10 +102,10 @@ func (sub *subscriber[T]) run(st stream.Stream[T], yield func(T) bool) {
 }
 
 // note records an event. It returns the number of events so far, and whether the stream had returned before this one.
-func (sub *subscriber[T]) note(e marble.Event[T], over bool) (n int, late bool) {
+func (sub *subscriber[T]) note(e marble.Event[T], done bool) (n int, late bool) {
 	sub.mu.Lock()
 	defer sub.mu.Unlock()
-	late, sub.over = sub.over, sub.over || over
+	late, sub.done = sub.done, sub.done || done
 	if !sub.ignores {
 		e.At = time.Since(sub.from)
 		sub.events = append(sub.events, e)
@@ -141,7 +141,7 @@ func (sub *subscriber[T]) seen() []marble.Event[T] {
 func (sub *subscriber[T]) returned() bool {
 	sub.mu.Lock()
 	defer sub.mu.Unlock()
-	return sub.over
+	return sub.done
 }
 
 // armed reports, once, the timers that a stream has left armed after its return; "" if there are none.
@@ -156,7 +156,6 @@ func (sub *subscriber[T]) armed() string {
 
 // verify reports the timers that a stream has left armed after its return.
 func (sub *subscriber[T]) verify() {
-	sub.session.report.Helper()
 	if left := sub.armed(); left != "" {
 		sub.session.report.Errorf("streamtest: %s: %s\n    subscribed to at:%v", sub.name, left, sub.callers)
 	}

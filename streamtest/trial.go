@@ -27,28 +27,23 @@ type trial[T any] struct {
 	endless   bool         // the stream was cancelled, because it had not ended within Check's limits
 }
 
-// prepare makes a trial that does not run yet.
-func (in *inspection[T]) prepare(name string, st stream.Stream[T], answer func(n int) bool) *trial[T] {
-	tr := &trial[T]{subscriber: newSubscriber[T](in.session, name), in: in, stream: st, answer: answer}
+// prepare makes a trial that does not run yet. Its yield accepts as many values as Check examines.
+func (in *inspection[T]) prepare(name string, st stream.Stream[T]) *trial[T] {
+	tr := &trial[T]{subscriber: newSubscriber[T](in.session, name), in: in, stream: st}
+	tr.answer = func(n int) bool { return n < mostValues }
 	if in.system {
 		tr.ctx, tr.cancel = context.WithCancelCause(in.session.t.Context())
 	}
 	return tr
 }
 
-// start makes a trial and runs it.
-func (in *inspection[T]) start(name string, st stream.Stream[T], answer func(n int) bool) *trial[T] {
-	tr := in.prepare(name, st, answer)
-	tr.start()
-	return tr
-}
-
-// start runs the stream.
-func (tr *trial[T]) start() {
+// start runs the stream, and returns the trial.
+func (tr *trial[T]) start() *trial[T] {
 	go func() {
 		tr.goroutine.Store(int64(goroutine.Current().ID))
 		tr.run(tr.stream, tr.yield)
 	}()
+	return tr
 }
 
 func (tr *trial[T]) yield(v T) bool {
@@ -108,11 +103,11 @@ func (tr *trial[T]) crashed() (value any, exited bool) {
 func (tr *trial[T]) await(d time.Duration, enough func() bool) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
-	for over := false; !over && !tr.returned() && !enough(); {
+	for expired := false; !expired && !tr.returned() && !enough(); {
 		select {
 		case <-tr.news:
 		case <-timer.C:
-			over = true
+			expired = true
 		}
 	}
 	tr.session.bubble.Settle()

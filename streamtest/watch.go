@@ -33,7 +33,7 @@ type Watcher[T any] struct {
 func Watch[T any](s *Session, st stream.Stream[T]) *Watcher[T] {
 	s.report.Helper()
 	w := &Watcher[T]{subscriber: subscribe(s, "Watch", st, "")}
-	s.subscriptions = append(s.subscriptions, w)
+	s.atEnd = append(s.atEnd, w.verify)
 	return w
 }
 
@@ -148,10 +148,8 @@ func (w *Watcher[T]) fail(format string, args ...any) {
 
 // verify fails a watch with unchecked events.
 func (w *Watcher[T]) verify() {
-	s := w.session
-	s.report.Helper()
 	w.subscriber.verify()
 	if left := w.seen()[w.taken:]; len(left) > 0 {
-		s.report.Errorf("streamtest: Watch: %s that the test has not checked:%s\n    subscribed to at:%v", judge.Count(len(left), "event"), list(left), w.callers)
+		w.session.report.Errorf("streamtest: Watch: %s that the test has not checked:%s\n    subscribed to at:%v", judge.Count(len(left), "event"), list(left), w.callers)
 	}
 }

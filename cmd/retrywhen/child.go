@@ -133,7 +133,7 @@ func (c *child) limit(d, killAfter time.Duration) (tooLong func() bool) {
 		return func() bool { return false }
 	}
 	reached := false
-	end := func(s os.Signal) {
+	send := func(s os.Signal) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.process != nil {
@@ -141,8 +141,8 @@ func (c *child) limit(d, killAfter time.Duration) (tooLong func() bool) {
 			sendSignal(c.process, s, c.group)
 		}
 	}
-	soft := time.AfterFunc(d, func() { end(softly) })
-	hard := time.AfterFunc(d+min(killAfter, math.MaxInt64-d), func() { end(os.Kill) })
+	soft := time.AfterFunc(d, func() { send(softly) })
+	hard := time.AfterFunc(d+min(killAfter, math.MaxInt64-d), func() { send(os.Kill) })
 	return func() bool {
 		soft.Stop()
 		hard.Stop()

@@ -126,11 +126,11 @@ func serve(ctx context.Context, l net.Listener, h http.Handler) error {
 
 // openBrowser opens an address in the user's browser.
 func openBrowser(address string) error {
-	open := map[string][]string{"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"}}[runtime.GOOS]
-	if open == nil {
-		open = []string{"xdg-open"}
+	opener := map[string][]string{"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"}}[runtime.GOOS]
+	if opener == nil {
+		opener = []string{"xdg-open"}
 	}
-	c := exec.Command(open[0], append(open[1:], address)...)
+	c := exec.Command(opener[0], append(opener[1:], address)...)
 	if err := c.Start(); err != nil {
 		return err
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/retrywhen/retrywhen/sim"
 )
 
-// pageOf runs a command with a page as its output, and returns the numbers of the page's tab.
-func pageOf(t *testing.T, args ...string) (tab string, numbers any) {
+// readPage runs a command with a page as its output, reads the page's data into data, and returns the page.
+func readPage(t *testing.T, data any, args ...string) []byte {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "x.html")
 	if _, errOut, err := inProcess(t, append(args, "-o", file)...); err != nil {
@@ -30,11 +30,20 @@ func pageOf(t *testing.T, args ...string) (tab string, numbers any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(b), `<script id="data" type="application/json">`)
-	data, _, _ := strings.Cut(rest, "</script>")
+	_, rest, _ := bytes.Cut(b, []byte(`<script id="data" type="application/json">`))
+	text, _, _ := bytes.Cut(rest, []byte("</script>"))
+	if err := json.Unmarshal(text, data); err != nil {
+		t.Fatalf("%q: %v", args, err)
+	}
+	return b
+}
+
+// pageOf returns the numbers of the tab of a command's page.
+func pageOf(t *testing.T, args ...string) (tab string, numbers any) {
+	t.Helper()
 	var page struct{ Numbers map[string]any }
-	if err := json.Unmarshal([]byte(data), &page); err != nil || len(page.Numbers) != 1 {
-		t.Fatalf("%q: %v, numbers of %d tabs", args, err, len(page.Numbers))
+	if readPage(t, &page, args...); len(page.Numbers) != 1 {
+		t.Fatalf("%q: numbers of %d tabs", args, len(page.Numbers))
 	}
 	for tab, numbers = range page.Numbers {
 	}
@@ -292,24 +301,10 @@ func shellWords(t *testing.T, command string) []string {
 // The command line on a page is the one that wrote it: running it again writes the same page.
 func TestThePageHasItsCommand(t *testing.T) {
 	args := []string{"sim", "outage", "--clients=20", "--down", "5s", "--budget=10,1,0.1", "--slots", "mine: linear d=1s limit=3", `"it's": sidekiq`}
-	file := filepath.Join(t.TempDir(), "x.html")
-	if _, _, err := inProcess(t, append(args, "-o", file)...); err != nil {
-		t.Fatal(err)
-	}
-	first, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(first), `<script id="data" type="application/json">`)
 	var page struct{ State struct{ Command string } }
-	if err := json.NewDecoder(strings.NewReader(rest)).Decode(&page); err != nil {
-		t.Fatal(err)
-	}
+	first := readPage(t, &page, args...)
 	command := page.State.Command
-	if _, _, err := inProcess(t, append(shellWords(t, command)[1:], "-o", file)...); err != nil {
-		t.Fatalf("%s: %v", command, err)
-	}
-	if again, err := os.ReadFile(file); err != nil || !bytes.Equal(again, first) {
-		t.Errorf("%s writes another page, %v", command, err)
+	if !bytes.Equal(readPage(t, &page, shellWords(t, command)[1:]...), first) {
+		t.Errorf("%s writes another page", command)
 	}
 }

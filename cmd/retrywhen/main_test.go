@@ -301,3 +301,21 @@ func TestHelp(t *testing.T) {
 		}
 	}
 }
+
+// refusal is a command line and what the error must say.
+type refusal struct{ args, want []string }
+
+// refuses checks that the command refuses each of these.
+func refuses(t *testing.T, command string, tests map[string]refusal) {
+	t.Helper()
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, _, err := inProcess(t, append([]string{command}, test.args...)...)
+			for _, want := range test.want {
+				if !strings.Contains(fmt.Sprint(err), want) {
+					t.Errorf("%v\nwant it to contain %q", err, want)
+				}
+			}
+		})
+	}
+}

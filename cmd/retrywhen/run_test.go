@@ -287,10 +287,7 @@ func TestSize(t *testing.T) {
 }
 
 func TestRunRefuses(t *testing.T) {
-	tests := map[string]struct {
-		args []string
-		want []string
-	}{
+	tests := map[string]refusal{
 		"no command":      {nil, []string{"no command given", "retrywhen run -- make test"}},
 		"an empty one":    {[]string{"--", ""}, []string{"no command given"}},
 		"a curve":         {[]string{"--backoff=exponental base=1s factor=2", "--", "true"}, []string{`"exponental"`, "did you mean exponential?"}},
@@ -315,16 +312,7 @@ func TestRunRefuses(t *testing.T) {
 		"stdout":          {[]string{"--stdout=first", "--", "true"}, []string{`--stdout is "first", want all or last`}},
 		"no such flag":    {[]string{"--nope", "--", "true"}, []string{"--nope"}},
 	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			_, _, err := inProcess(t, append([]string{"run"}, test.args...)...)
-			for _, want := range test.want {
-				if !strings.Contains(fmt.Sprint(err), want) {
-					t.Errorf("%v\nwant it to contain %q", err, want)
-				}
-			}
-		})
-	}
+	refuses(t, "run", tests)
 }
 
 func TestWrongUsageIsExitCode2(t *testing.T) {

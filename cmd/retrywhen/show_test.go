@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -132,10 +131,7 @@ func TestShowRefuses(t *testing.T) {
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	tests := map[string]struct {
-		args []string
-		want []string
-	}{
+	tests := map[string]refusal{
 		"nothing":         {nil, []string{"show: no policy given", "exponential base=100ms"}},
 		"a curve":         {[]string{"linaer d=1s"}, []string{`"linaer"`, "did you mean linear?"}},
 		"a jitter":        {[]string{"linear d=1s jitter=ful"}, []string{`"jitter=ful" at column 13: "ful": no such jitter, want none, default, full`}},
@@ -154,16 +150,7 @@ func TestShowRefuses(t *testing.T) {
 		"an option":       {[]string{"limit=5", "sidekiq"}, []string{`"limit=5"`}},
 		"some quotes":     {[]string{"sidekiq", "linear", "d=1s"}, []string{`a policy is split into 2 arguments, want one quoted argument: "linear d=1s"`}},
 	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			_, _, err := inProcess(t, append([]string{"show"}, test.args...)...)
-			for _, want := range test.want {
-				if !strings.Contains(fmt.Sprint(err), want) {
-					t.Errorf("%v\nwant it to contain %q", err, want)
-				}
-			}
-		})
-	}
+	refuses(t, "show", tests)
 }
 
 func TestPoliciesAreCompleted(t *testing.T) {

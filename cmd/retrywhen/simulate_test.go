@@ -85,16 +85,6 @@ func TestSimHerdHasOneSetOfFigures(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &result); err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "x.html")
-	if _, _, err := inProcess(t, append(args, "-o", file)...); err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(b), `<script id="data" type="application/json">`)
-	data, _, _ := strings.Cut(rest, "</script>")
 	var page struct {
 		Numbers struct {
 			Herd struct {
@@ -102,9 +92,7 @@ func TestSimHerdHasOneSetOfFigures(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(data), &page); err != nil {
-		t.Fatal(err)
-	}
+	readPage(t, &page, args...)
 	for i, s := range result.Strategies {
 		f := page.Numbers.Herd.Strategies[i].Figures[1]
 		if want := s.Figures.PeakOverMean; f.Value != want || !strings.Contains(text, " "+f.Text+" ") {
@@ -198,10 +186,7 @@ func TestSimOCCReproducesTheFigures(t *testing.T) {
 }
 
 func TestSimRefuses(t *testing.T) {
-	tests := map[string]struct {
-		args []string
-		want []string
-	}{
+	tests := map[string]refusal{
 		"no such":          {[]string{"hurd"}, []string{`sim: no command "hurd"; did you mean herd? want boundary, choose, herd, occ, outage, overload`}},
 		"jobs":             {[]string{"herd", "-j", "0"}, []string{"herd: --jobs is 0, want 1 to 100000000"}},
 		"too many":         {[]string{"herd", "-j", "100000000", "-n", "2"}, []string{"--jobs times --retries is 200000000, want at most 100000000"}},
@@ -237,16 +222,7 @@ func TestSimRefuses(t *testing.T) {
 		"place of each":    {[]string{"herd", "--place=process-each"}, []string{`--place is "process-each", want one-process, by-key or by-ordinal`}},
 		"outage no retry":  {[]string{"outage", "linear d=1s limit=0"}, []string{"allows no retry, want a limit of 1 or more"}},
 	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			_, _, err := inProcess(t, append([]string{"sim"}, test.args...)...)
-			for _, want := range test.want {
-				if !strings.Contains(fmt.Sprint(err), want) {
-					t.Errorf("%v\nwant it to contain %q", err, want)
-				}
-			}
-		})
-	}
+	refuses(t, "sim", tests)
 }
 
 // A stopped run writes the result so far.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -74,11 +75,7 @@ func TestCloseTwiceAtOnce(t *testing.T) {
 // It is unknown whether the job is stored.
 func TestCloseWhilePutRuns(t *testing.T) {
 	t.Parallel()
-	srv := start(t, embedded.Listen(0))
-	var d droppingDialer
-	q := open(t, connect(t, srv.URL(), nats.SetCustomDialer(&d)), durable.Config{})
-	put(t, q, "")
-	d.drop.Store(true)
+	q, d := dropping(t)
 	ended := make(chan error, 1)
 	go func() { _, err := q.Put(t.Context(), nil); ended <- err }()
 	eventually(t, "the job is under way", func() bool { return d.dropped.Load() > 0 })
@@ -92,11 +89,7 @@ func TestCloseWhilePutRuns(t *testing.T) {
 
 func TestPutThatIsCancelledDoesNotBlameTheServer(t *testing.T) {
 	t.Parallel()
-	srv := start(t, embedded.Listen(0))
-	var d droppingDialer
-	q := open(t, connect(t, srv.URL(), nats.SetCustomDialer(&d)), durable.Config{})
-	put(t, q, "")
-	d.drop.Store(true)
+	q, d := dropping(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	time.AfterFunc(100*time.Millisecond, func() { cancel(errors.New("enough")) })
 	_, err := q.Put(ctx, nil)
@@ -110,6 +103,16 @@ func TestPutThatIsCancelledDoesNotBlameTheServer(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	d.drop.Store(false)
+}
+
+// dropping returns a queue that nothing goes out of any more.
+func dropping(t *testing.T) (*durable.Queue, *droppingDialer) {
+	t.Helper()
+	d := new(droppingDialer)
+	q := open(t, connect(t, start(t, embedded.Listen(0)).URL(), nats.SetCustomDialer(d)), durable.Config{})
+	put(t, q, "")
+	d.drop.Store(true)
+	return q, d
 }
 
 // droppingDialer is a dialer whose connections drop all that is sent while drop is set.
@@ -135,4 +138,64 @@ func (c *droppingConn) Write(b []byte) (int, error) {
 		return len(b), nil
 	}
 	return c.Conn.Write(b)
+}
+
+// All calls of a queue whose connection was closed for good return an error that says so.
+func TestEveryCallOnAClosedConnection(t *testing.T) {
+	t.Parallel()
+	nc := connect(t, start(t))
+	q := open(t, nc, durable.Config{})
+	put(t, q, "", durable.PutID("7"))
+	nc.Close()
+	ctx := t.Context()
+	for name, call := range map[string]func() error{
+		"Put":       func() error { _, err := q.Put(ctx, nil); return err },
+		"PutAt":     func() error { _, err := q.PutAt(ctx, time.Now().Add(time.Hour), nil); return err },
+		"PutAll":    func() error { return q.PutAll(ctx, []durable.NewJob{{}})[0].Err },
+		"Stats":     func() error { _, err := q.Stats(ctx); return err },
+		"Dead":      func() error { _, err := q.Dead().Collect(ctx); return err },
+		"Revive":    func() error { return q.Revive(ctx, "7") },
+		"ReviveAll": func() error { _, err := q.ReviveAll(ctx, nil); return err },
+		"Forget":    func() error { return q.Forget(ctx, "7") },
+		"Work":      func() error { return q.Work(ctx, 1, func(context.Context, *durable.Job) error { return nil }) },
+		"Jobs":      func() error { _, err := q.Jobs().Collect(ctx); return err },
+		"Delete":    func() error { return q.Delete(ctx) },
+	} {
+		err := call()
+		if !errors.Is(err, durable.ErrClosed) || !strings.HasPrefix(err.Error(), "durable: ") {
+			t.Errorf("%s: got %v, want ErrClosed", name, err)
+		}
+	}
+}
+
+func TestNothingIsLeftRunning(t *testing.T) {
+	srv := start(t)
+	nc := connect(t, srv)
+	q := open(t, nc, durable.Config{Policy: crashPolicy})
+	for range 100 {
+		put(t, q, "")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	n := 0
+	if err := q.Work(ctx, 1, func(context.Context, *durable.Job) error {
+		if n++; n == 50 {
+			cancel()
+		}
+		return errors.New("no")
+	}); err != nil {
+		t.Error(err)
+	}
+	if _, err := q.Jobs().Take(10).Collect(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := q.Close(); err != nil {
+		t.Error(err)
+	}
+	nc.Close()
+	// The server continues, with its goroutines.
+	eventually(t, "no goroutine of the queue or its connection is left", func() bool {
+		stacks := make([]byte, 4<<20)
+		stacks = stacks[:runtime.Stack(stacks, true)]
+		return !strings.Contains(string(stacks), "retrywhen/durable.") && !strings.Contains(string(stacks), "nats-io/nats.go")
+	})
 }

@@ -123,6 +123,11 @@ func serverRole(dir, port string) int {
 	defer cancel()
 	n, _ := strconv.Atoi(port)
 	srv, err := embedded.Start(dir, embedded.Listen(n), anybody)
+	return serve(ctx, srv, err)
+}
+
+// serve says when the server is ready, and closes it when ctx ends.
+func serve(ctx context.Context, srv *embedded.Server, err error) int {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "server:", err)
 		return 1

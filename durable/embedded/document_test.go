@@ -187,33 +187,22 @@ func periodic(ctx context.Context, q *durable.Queue, period time.Duration) {
 func TestDocument_Periodic(t *testing.T) {
 	t.Parallel()
 	srv, again := restarts(t)
-	var mu sync.Mutex
-	attempts := make(map[string]int)
+	var attempts tally
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	for range 2 {
 		q := open(t, connect(t, srv.URL()), durable.Config{})
-		q.Handle("report", retry.Policy{}, func(_ context.Context, job *durable.Job) error {
-			mu.Lock()
-			defer mu.Unlock()
-			attempts[job.ID]++
-			return nil
-		})
+		q.Handle("report", retry.Policy{}, attempts.handle)
 		work(t, q, 1, nil)
 		all.Go(func() { periodic(ctx, q, time.Second) })
 	}
-	has := func(n int) func() bool {
-		return func() bool { mu.Lock(); defer mu.Unlock(); return len(attempts) >= n }
-	}
-	eventually(t, "there are two", has(2))
+	eventually(t, "there are two", func() bool { return attempts.jobs() >= 2 })
 	srv.Close()
 	again()
-	eventually(t, "there are five", has(5))
+	eventually(t, "there are five", func() bool { return attempts.jobs() >= 5 })
 	cancel()
 	all.Wait()
-	mu.Lock()
-	defer mu.Unlock()
-	for id, n := range attempts {
+	for id, n := range attempts.byID {
 		if at, err := time.Parse("report-"+time.RFC3339, id); n != 1 || err != nil || time.Until(at) > 0 {
 			t.Errorf("%s: %d attempts, %v", id, n, err)
 		}

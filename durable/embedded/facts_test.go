@@ -270,11 +270,7 @@ func TestFactConsumeGoesOnAfterRestarts(t *testing.T) {
 	t.Parallel()
 	dir, port := t.TempDir(), freePort(t)
 	server := spawn(t, "server", dir, port)
-	nc, err := nats.Connect("nats://127.0.0.1:"+port, nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
+	nc := connect(t, "nats://127.0.0.1:"+port)
 	js, err := jetstream.New(nc)
 	if err != nil {
 		t.Fatal(err)
@@ -537,21 +533,13 @@ func TestFactTheServerIsKilledAfterEachStep(t *testing.T) {
 				}
 			}
 			after := open(t, killed(t, dir), config)
-			var mu sync.Mutex
-			attempts := make(map[string]int)
-			work(t, after, 4, func(_ context.Context, job *durable.Job) error {
-				mu.Lock()
-				defer mu.Unlock()
-				attempts[job.ID]++
-				return nil
-			})
+			var attempts tally
+			work(t, after, 4, attempts.handle)
 			untilEmpty(t, after)
-			mu.Lock()
-			defer mu.Unlock()
 			dead := deadIDs(t, after)
 			for _, r := range rows {
-				if _, is := dead[r.id]; attempts[r.id] != r.attempts || is != r.dead {
-					t.Errorf("%s: %d attempts, want %d; a dead letter: %t, want %t", r.id, attempts[r.id], r.attempts, is, r.dead)
+				if _, is := dead[r.id]; attempts.of(r.id) != r.attempts || is != r.dead {
+					t.Errorf("%s: %d attempts, want %d; a dead letter: %t, want %t", r.id, attempts.of(r.id), r.attempts, is, r.dead)
 				}
 			}
 		})

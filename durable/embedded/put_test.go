@@ -3,7 +3,9 @@ package embedded_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/durable"
+	"github.com/retrywhen/retrywhen/durable/embedded"
 	"github.com/retrywhen/retrywhen/retry"
 )
 
@@ -224,4 +227,71 @@ func TestAnIDIsForgottenAfterAWhile(t *testing.T) {
 	}
 	eventually(t, "the id is free", func() bool { _, err := q.Put(t.Context(), nil, durable.PutID("job")); return err == nil })
 	eventually(t, "it is done again", func() bool { return q.Counts().Done == 2 })
+}
+
+// The handler gets the headers that Put has taken, and whatever they are, the queue goes on.
+func TestHeaders(t *testing.T) {
+	t.Parallel()
+	q := open(t, start(t), durable.Config{})
+	refused := 0
+	for _, header := range [][3]string{
+		{"traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "second"}, {"a", "", "x\ty"}, {"A", "ä☃", "\"quoted\""}, {"!#$%&'*+-.^_`|~", "x:y", "\xff"},
+		{"Status", "400", ""}, {"Description", "no", ""}, {"status", "400", "503"}, {"é", "x", ""}, {"x(y)", "x", ""}, {"x\x00y", "x", ""}, {"a", " x", "x "}, {"a", "x\x00", "x\x7f"},
+		{"Nats-Msg-Id", "x", ""}, {"retrywhen-due", "x", ""}, {"Content-Length", "7", ""}, {"a", "x\u0085", "\u00a0x"}, {"a", "x\vy", "\u2028"},
+	} {
+		name, value, second := header[0], header[1], header[2]
+		id, err := q.Put(t.Context(), nil, durable.PutHeader(name, value), durable.PutHeader(name, second), durable.PutHeader("last", "x"))
+		if err != nil {
+			refused++
+			continue
+		}
+		for job, err := range q.Jobs().Take(1).All(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := map[string][]string{"last": {"x"}, name: {value, second}}
+			if job.ID != id || !maps.EqualFunc(job.Header, want, slices.Equal) {
+				t.Errorf("got %q, want %q", job.Header, want)
+			}
+			if err := job.Done(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if refused != 12 {
+		t.Errorf("%d were refused", refused)
+	}
+}
+
+// A server is started again with a lower limit than that of a job that it has. Its failures cannot be stored with its
+// data: nothing is lost, and it goes on when the limit is raised.
+func TestAJobBecomesTooLarge(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c := durable.Config{Name: "q", Lease: time.Second, Policy: retry.New(backoff.Constant(1200*time.Millisecond), retry.Limit(2))}
+	data := strings.Repeat("x", 100<<10)
+	with := func(limit int32, use func(q *durable.Queue)) {
+		t.Helper()
+		srv, err := embedded.Start(dir, embedded.MaxPayload(limit))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer srv.Close()
+		q := open(t, srv, c)
+		defer q.Close()
+		use(q)
+	}
+	with(0, func(q *durable.Queue) { put(t, q, data, durable.PutID("large")) })
+	with(64<<10, func(q *durable.Queue) {
+		defer work(t, q, 1, func(context.Context, *durable.Job) error { return errors.New("no") })()
+		eventually(t, "it was attempted three times", func() bool { return q.Counts().Attempts == 3 })
+	})
+	with(0, func(q *durable.Queue) {
+		got := make(chan string, 10)
+		defer work(t, q, 1, func(_ context.Context, job *durable.Job) error { got <- string(job.Data); return nil })()
+		if text := <-got; text != data {
+			t.Errorf("got %d bytes", len(text))
+		}
+		untilEmpty(t, q)
+	})
 }

@@ -49,6 +49,28 @@ func connect(t testing.TB, server any, options ...nats.Option) *nats.Conn {
 	return nc
 }
 
+// tally counts the attempts at each job. Its zero value is ready.
+type tally struct {
+	mu   sync.Mutex
+	byID map[string]int
+}
+
+// handle is a handler that does a job.
+func (y *tally) handle(_ context.Context, job *durable.Job) error {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	if y.byID == nil {
+		y.byID = make(map[string]int)
+	}
+	y.byID[job.ID]++
+	return nil
+}
+
+func (y *tally) of(id string) int { y.mu.Lock(); defer y.mu.Unlock(); return y.byID[id] }
+
+// jobs returns how many jobs there are.
+func (y *tally) jobs() int { y.mu.Lock(); defer y.mu.Unlock(); return len(y.byID) }
+
 // open opens a queue on the server, which is given as for connect.
 func open(t testing.TB, server any, c durable.Config) *durable.Queue {
 	t.Helper()

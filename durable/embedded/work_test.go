@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/durable"
@@ -357,4 +360,252 @@ func TestAPolicyThatPanicsIsNamed(t *testing.T) {
 	if err != nil || len(dead) != 1 || !strings.Contains(dead[0].Err, "the hook panics") || !strings.HasPrefix(dead[0].Err, "no") {
 		t.Errorf("got %+v, %v", dead[0], err)
 	}
+}
+
+// The lease of an attempt is extended while it runs. When it ends, the worker knows that nobody else has had the job,
+// and stores no mark for a job without an id.
+func TestALongAttemptLeavesNoMark(t *testing.T) {
+	t.Parallel()
+	nc := connect(t, start(t))
+	q := open(t, nc, durable.Config{Lease: 4 * time.Second})
+	id := put(t, q, "")
+	work(t, q, 1, func(context.Context, *durable.Job) error { time.Sleep(6 * time.Second); return nil })
+	untilEmpty(t, q)
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := js.Stream(t.Context(), "retrywhen-q")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := s.GetLastMsgForSubject(t.Context(), "retrywhen.q.job."+id+".*")
+	if !errors.Is(err, jetstream.ErrMsgNotFound) {
+		t.Errorf("got %v, %v, want no message", m, err)
+	}
+	if c := q.Counts(); c.Attempts != 1 || c.Done != 1 {
+		t.Errorf("got %v, want one attempt", c)
+	}
+}
+
+// A job is fetched ahead and handed back again and again, because the worker is busy. These deliveries do not count as
+// crashes.
+func TestAJobThatOnlyWaitsIsNotAbandoned(t *testing.T) {
+	t.Parallel()
+	q := open(t, start(t), durable.Config{Lease: time.Second, MaxCrashes: 1})
+	for range 50 {
+		put(t, q, "quick")
+	}
+	release := make(chan struct{})
+	work(t, q, 1, func(_ context.Context, job *durable.Job) error {
+		if string(job.Data) == "slow" {
+			<-release
+		}
+		return nil
+	})
+	untilEmpty(t, q)
+	put(t, q, "slow")
+	put(t, q, "waits")
+	eventually(t, "it is handed back", func() bool { s, err := stats(t, q); return err == nil && s.HandedBack > 0 })
+	time.Sleep(2 * time.Second) // once, not again and again
+	close(release)
+	untilEmpty(t, q)
+	if s, err := stats(t, q); err != nil || s.Dead != 0 || s.Done != 52 || s.HandedBack != 1 {
+		t.Errorf("got %v, %v, want 52 done, and one handed back", s, err)
+	}
+}
+
+// A busy worker also hands back a job that it keeps for a short wait. Another worker gets the job with its retry state.
+func TestAShortWaitOfABusyWorkerIsGivenAway(t *testing.T) {
+	t.Parallel()
+	srv := start(t)
+	config := durable.Config{Lease: time.Second, Policy: retry.New(backoff.Constant(200 * time.Millisecond))}
+	busy, other := open(t, srv, config), open(t, srv, config)
+	put(t, busy, "", durable.PutID("fails"))
+	put(t, busy, "", durable.PutID("lasts"))
+	begun, release := make(chan struct{}), make(chan struct{})
+	var failed atomic.Int64
+	begin := sync.OnceFunc(func() { close(begun) })
+	work(t, busy, 1, func(_ context.Context, job *durable.Job) error {
+		if job.ID == "fails" {
+			failed.Add(1)
+			return errors.New("no")
+		}
+		begin()
+		<-release
+		return nil
+	})
+	defer close(release)
+	<-begun
+	attempts := make(chan *durable.Job, 1)
+	work(t, other, 1, func(_ context.Context, job *durable.Job) error { attempts <- job; return nil })
+	if job := <-attempts; job.ID != "fails" || int64(job.Attempt) != failed.Load()+1 || job.LastError != "no" {
+		t.Errorf("got %+v, want the attempt after %d of the job that failed", job, failed.Load())
+	}
+}
+
+// The server can never store the outcome. The job is not attempted again and again without a pause.
+func TestAnOutcomeThatCannotBeStoredIsNoHotLoop(t *testing.T) {
+	t.Parallel()
+	for name, outcome := range map[string]error{"a retry": errors.New("no"), "a dead letter": retry.Permanent(errors.New("no"))} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv := start(t)
+			q := open(t, srv, durable.Config{Policy: retry.New(backoff.Constant(2 * time.Second))})
+			nc, err := srv.Connect()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer nc.Close()
+			js, _ := jetstream.New(nc)
+			if _, err := js.Publish(t.Context(), "retrywhen.q.job.huge.first", make([]byte, 1<<20)); err != nil {
+				t.Fatal(err)
+			}
+			var attempts atomic.Int64
+			stop := work(t, q, 1, func(context.Context, *durable.Job) error {
+				attempts.Add(1)
+				return outcome
+			})
+			eventually(t, "it is attempted", func() bool { return attempts.Load() > 0 })
+			time.Sleep(1500 * time.Millisecond)
+			if n := attempts.Load(); n != 1 {
+				t.Errorf("%d attempts in 1.5 s, want 1", n)
+			}
+			stop()
+		})
+	}
+}
+
+func TestStoppingWhileTheServerIsAway(t *testing.T) {
+	t.Parallel()
+	dir, port := t.TempDir(), freePort(t)
+	server := spawn(t, "server", dir, port)
+	nc := connect(t, "nats://127.0.0.1:"+port)
+	q := open(t, nc, durable.Config{})
+	put(t, q, "")
+	begun := make(chan struct{})
+	stop := work(t, q, 1, func(context.Context, *durable.Job) error { close(begun); return nil })
+	<-begun
+	server.kill()
+	eventually(t, "the connection is lost", func() bool { return !nc.IsConnected() })
+	began := time.Now()
+	stop()
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+// Each kind has its handler and its policy, also for retries and revived jobs. Jobs without a kind go to Work's
+// handler.
+func TestKindsHaveHandlersAndPolicies(t *testing.T) {
+	t.Parallel()
+	q := open(t, start(t), durable.Config{Policy: retry.New(backoff.Backoff{}, retry.Limit(0))})
+	var mu sync.Mutex
+	got := make(map[string]int)
+	count := func(name string, job *durable.Job) {
+		mu.Lock()
+		defer mu.Unlock()
+		got[name+" "+job.Kind]++
+	}
+	q.Handle("letter", retry.New(backoff.Table(10*time.Millisecond, 1100*time.Millisecond), retry.Limit(2)), func(_ context.Context, job *durable.Job) error {
+		count("letter", job)
+		return errors.New("no")
+	})
+	q.Handle("bill", retry.Policy{}, func(_ context.Context, job *durable.Job) error {
+		count("bill", job)
+		return errors.New("no")
+	})
+	for _, kind := range []string{"letter", "bill", "other"} {
+		put(t, q, "", durable.PutKind(kind))
+	}
+	put(t, q, "")
+	work(t, q, 2, func(_ context.Context, job *durable.Job) error { count("any", job); return nil })
+	untilEmpty(t, q)
+	kinds := make(map[string]int)
+	for d, err := range q.Dead().All(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds[d.Kind] = d.Attempts
+	}
+	if len(kinds) != 2 || kinds["letter"] != 3 || kinds["bill"] != 1 {
+		t.Errorf("dead letters, by kind and attempts: %v", kinds)
+	}
+	mu.Lock()
+	if want := map[string]int{"letter letter": 3, "bill bill": 1, "any other": 1, "any ": 1}; fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	mu.Unlock()
+	if n, err := q.ReviveAll(t.Context(), func(d *durable.DeadLetter) bool { return d.Kind == "bill" }); n != 1 || err != nil {
+		t.Errorf("revived %d, %v", n, err)
+	}
+	eventually(t, "it is attempted by its handler", func() bool { mu.Lock(); defer mu.Unlock(); return got["bill bill"] == 2 })
+}
+
+// A job whose kind has no handler in this process is left to another process.
+func TestAnUnknownKindIsHandedBack(t *testing.T) {
+	t.Parallel()
+	srv := start(t)
+	old, newer := open(t, srv, durable.Config{Lease: time.Second}), open(t, srv, durable.Config{Lease: time.Second})
+	old.Handle("letter", retry.Policy{}, func(context.Context, *durable.Job) error { return nil })
+	put(t, old, "", durable.PutKind("bill"))
+	work(t, old, 1, nil)
+	eventually(t, "it is handed back", func() bool { return old.Counts().HandedBack > 0 })
+	var done atomic.Bool
+	newer.Handle("bill", retry.Policy{}, func(_ context.Context, job *durable.Job) error {
+		done.Store(job.Attempt == 1)
+		return nil
+	})
+	work(t, newer, 1, nil)
+	eventually(t, "the other does it, as the first attempt", done.Load)
+}
+
+// One of four processes knows the kind. The others hand its jobs back for a moment, not for a lease.
+func TestAnUnknownKind_OneOfFourKnowsIt(t *testing.T) {
+	t.Parallel()
+	srv := start(t)
+	one := open(t, srv, durable.Config{})
+	one.Handle("bill", retry.Policy{}, func(context.Context, *durable.Job) error { return nil })
+	for range 3 {
+		q := open(t, srv, durable.Config{})
+		q.Handle("letter", retry.Policy{}, func(context.Context, *durable.Job) error { return nil })
+		work(t, q, 4, nil)
+	}
+	work(t, one, 4, nil)
+	const jobs = 200
+	began := time.Now()
+	inParallel(jobs, func(i int) { put(t, one, "", durable.PutKind("bill")) })
+	eventually(t, "all are done", func() bool { return one.Counts().Done == jobs })
+	t.Logf("%d jobs took %v", jobs, time.Since(began).Round(100*time.Millisecond))
+	if most := 10 * time.Second; os.Getenv("RETRYWHEN_QUIET") == "1" && time.Since(began) > most {
+		t.Errorf("it took %v, want less than %v", time.Since(began), most)
+	}
+}
+
+type spanKey struct{}
+
+// The handler and the policy's hooks get the context that Config.Context returns.
+func TestTheContextOfAnAttempt(t *testing.T) {
+	t.Parallel()
+	hooked := make(chan any, 1)
+	q := open(t, start(t), durable.Config{
+		Policy: retry.New(backoff.Constant(time.Millisecond), retry.Limit(1), retry.OnRetry(func(ctx context.Context, _ retry.Event) { hooked <- ctx.Value(spanKey{}) })),
+		Context: func(ctx context.Context, job *durable.Job) context.Context {
+			return context.WithValue(ctx, spanKey{}, job.Header.Get("traceparent"))
+		},
+	})
+	put(t, q, "", durable.PutHeader("traceparent", "00-1"))
+	work(t, q, 1, func(ctx context.Context, job *durable.Job) error {
+		if got := ctx.Value(spanKey{}); got != "00-1" {
+			t.Errorf("attempt %d: got %v", job.Attempt, got)
+		}
+		if job.Attempt == 1 {
+			return errors.New("no")
+		}
+		return nil
+	})
+	if got := <-hooked; got != "00-1" {
+		t.Errorf("the hook got %v", got)
+	}
+	eventually(t, "it is done", func() bool { return q.Counts().Done == 1 })
 }

@@ -41,3 +41,11 @@ func (System) AfterFunc(d time.Duration, f func()) Stopper { return time.AfterFu
 
 // IsSystem reports whether c is the system clock, on which timers use a time.Timer.
 func IsSystem(c Clock) bool { return c == Clock(System{}) }
+
+// Since returns the time that has passed on c since t.
+func Since(c Clock, t time.Time) time.Duration {
+	if IsSystem(c) {
+		return time.Since(t) // cheaper than time.Now: reads only the monotonic clock
+	}
+	return c.Now().Sub(t)
+}

@@ -52,12 +52,8 @@ func Join(end, failure error) error {
 
 // Reaches is errors.Is for errors of any type. The comparison of two errors panics if their type contains, in an
 // interface, a value that is not comparable.
-func Reaches(err, target error) (yes bool) {
-	defer func() {
-		if recover() != nil {
-			yes = false
-		}
-	}()
+func Reaches(err, target error) bool {
+	defer func() { _ = recover() }()
 	return errors.Is(err, target)
 }
 
@@ -85,11 +81,7 @@ func holds(err, target error) bool {
 	case interface{ Unwrap() error }:
 		return holds(e.Unwrap(), target)
 	case interface{ Unwrap() []error }:
-		for _, inner := range e.Unwrap() {
-			if holds(inner, target) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(e.Unwrap(), func(inner error) bool { return holds(inner, target) })
 	}
 	return false
 }

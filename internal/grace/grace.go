@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -94,11 +95,7 @@ func Cancel(all ...*Context) {
 // goroutines has some. A stream that has not yielded after so many turns waits for something.
 func cancelSoon(all []*Context) {
 	for range 100 {
-		waits := false
-		for _, c := range all {
-			waits = waits || c.state.Load()&begun == 0
-		}
-		if !waits {
+		if !slices.ContainsFunc(all, func(c *Context) bool { return c.state.Load()&begun == 0 }) {
 			return // Begin has cancelled them
 		}
 		runtime.Gosched()

@@ -4,47 +4,42 @@ package judge
 
 import "slices"
 
-// Fault is one thing that a run of a client has shown to be wrong.
+// Fault is a kind of thing that runs of a client have shown to be wrong.
 type Fault struct {
 	Kind string // one of package prove's
 	What string
 	Mend string // what usually mends it
-}
 
-// Found is a fault, with the first of the scenarios of a group that show it.
-type Found struct {
-	Fault
-	Where     string
-	Shown     int // scenarios that show it
-	Scenarios int // of the group
-	Timeline  []string
+	// In a group:
+
+	Where    string // the first of the scenarios that show it
+	Shown    int    // scenarios that show it
+	Timeline []string
 }
 
 // Group collects the faults of scenarios that break a connection in the same way: each kind once.
 type Group struct {
 	Scenarios int
-	Found     []*Found
+	Faults    []*Fault
 }
 
 // Add adds what a scenario has shown, which may be nothing.
 func (g *Group) Add(where string, timeline []string, faults ...Fault) {
 	g.Scenarios++
 	for _, f := range faults {
-		i := slices.IndexFunc(g.Found, func(found *Found) bool { return found.Kind == f.Kind })
+		i := slices.IndexFunc(g.Faults, func(other *Fault) bool { return other.Kind == f.Kind })
 		if i < 0 {
-			i = len(g.Found)
-			g.Found = append(g.Found, &Found{Fault: f, Where: where, Timeline: timeline})
+			i = len(g.Faults)
+			f.Where, f.Timeline = where, timeline
+			g.Faults = append(g.Faults, &f)
 		}
-		g.Found[i].Mend = f.Mend // a later scenario has seen more
-		g.Found[i].Shown++
-	}
-	for _, f := range g.Found {
-		f.Scenarios = g.Scenarios
+		g.Faults[i].Mend = f.Mend // a later scenario has seen more
+		g.Faults[i].Shown++
 	}
 }
 
-// Allowed is what a user has allowed a client.
-type Allowed struct{ AtLeastOnce, AnyOrder, GivesUp, Latest bool }
+// Allowed is what a client may do: what its user has allowed, and deliver foreign values if it does so undisturbed.
+type Allowed struct{ AtLeastOnce, AnyOrder, GivesUp, Latest, Foreign bool }
 
 // Lost returns the values that a run should have delivered and has not.
 func (a Allowed) Lost(t *Tally) []any {
@@ -65,7 +60,7 @@ func (a Allowed) Values(t *Tally) (all []Fault) {
 		all = append(all, Fault{Kind: "repeated", What: "repeated " + AtMost3(t.repeated),
 			Mend: "does it ask for what follows the last value? If it cannot, AtLeastOnce allows repeated values"})
 	}
-	if len(t.foreign) > 0 {
+	if len(t.foreign) > 0 && !a.Foreign {
 		all = append(all, Fault{Kind: "foreign", What: "it delivered " + AtMost3(t.foreign) + ", which it does not deliver undisturbed",
 			Mend: "does it take half a value for a whole one? A value counts when its end has come"})
 	}

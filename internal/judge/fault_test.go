@@ -11,14 +11,14 @@ func TestGroup(t *testing.T) {
 	g.Add("first", []string{"t1"})
 	g.Add("second", []string{"t2"}, Fault{Kind: "lost", What: "lost 1", Mend: "a"}, Fault{Kind: "late"})
 	g.Add("third", []string{"t3"}, Fault{Kind: "lost", What: "lost 2", Mend: "b"})
-	if len(g.Found) != 2 || g.Scenarios != 3 {
+	if len(g.Faults) != 2 || g.Scenarios != 3 {
 		t.Fatalf("%+v", g)
 	}
-	lost := g.Found[0]
-	if lost.Where != "second" || lost.What != "lost 1" || lost.Shown != 2 || lost.Scenarios != 3 || !slices.Equal(lost.Timeline, []string{"t2"}) {
+	lost := g.Faults[0]
+	if lost.Where != "second" || lost.What != "lost 1" || lost.Shown != 2 || !slices.Equal(lost.Timeline, []string{"t2"}) {
 		t.Errorf("%+v", lost)
 	}
-	if g.Add("more", nil); lost.Mend != "b" || lost.Scenarios != 4 {
+	if g.Add("more", nil); lost.Mend != "b" || g.Scenarios != 4 {
 		t.Errorf("%+v", lost)
 	}
 }

@@ -48,12 +48,9 @@ type Tally struct {
 	older    []any // those repeated that came after one of a later index
 }
 
-// NewTally makes a tally of a run that is compared with ref, or makes the reference if ref is nil; unit returns the last
-// unit that the server has sent, and may be nil.
+// NewTally makes a tally of a run that is compared with ref, or makes the reference if ref is nil: then unit returns the
+// last unit that the server has sent.
 func NewTally(ref Reference, unit func() int) *Tally {
-	if unit == nil {
-		unit = func() int { return 0 }
-	}
 	return &Tally{ref: ref, making: ref == nil, unit: unit, taken: make([]bool, len(ref)), missing: len(ref)}
 }
 
@@ -153,6 +150,14 @@ func AtMost3(values []any) string {
 		words = append(words, fmt.Sprintf("%+v", v))
 	}
 	return List(words)
+}
+
+// Suffix writes values behind a text, if there are any.
+func Suffix(text string, values []any) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return text + AtMost3(values)
 }
 
 // List writes three words at most.

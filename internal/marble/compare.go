@@ -10,17 +10,12 @@ import (
 // Compare draws the wanted events above the actual ones, and marks the first difference, the event with the given
 // index.
 func Compare[T any](want Diagram[T], got []Event[T], differ int) string {
-	legend := legend[T]{values: want.values, used: make(map[string]bool)}
-	for _, e := range want.Events {
-		legend.used[e.letter] = true
+	legend := legend[T]{values: want.values}
+	got = slices.Clone(got)
+	for i := range differ {
+		got[i].letter = want.Events[i].letter
 	}
-	above := legend.row(want.Events, want.Spans, func(i int) string { return want.Events[i].letter })
-	below := legend.row(got, want.Spans, func(i int) string {
-		if i < differ {
-			return want.Events[i].letter
-		}
-		return ""
-	})
+	above, below := legend.row(want.Events, want.Spans), legend.row(got, want.Spans)
 	at := Longest
 	var first [2]string
 	for k, events := range [][]Event[T]{want.Events, got} {
@@ -32,9 +27,9 @@ func Compare[T any](want Diagram[T], got []Event[T], differ int) string {
 			first[k] = "nothing more"
 		}
 	}
-	lines, column := render(above, below)
+	lines, columns := render(above, below)
 	var b strings.Builder
-	fmt.Fprintf(&b, "    want  %s\n    got   %s\n          %*s\n    first difference: want %s, got %s", lines[0], lines[1], column(at)+1, "^", first[0], first[1])
+	fmt.Fprintf(&b, "    want  %s\n    got   %s\n          %*s\n    first difference: want %s, got %s", lines[0], lines[1], columns[at]+1, "^", first[0], first[1])
 	for _, line := range legend.lines() {
 		fmt.Fprintf(&b, "\n    %s", line)
 	}
@@ -70,11 +65,11 @@ func CompareSubscriptions(want, got []Subscription) string {
 // with the meaning of the letters. Strings and numbers of one letter or digit are their own letters, other values
 // become capitals.
 func Draw[T any](events []Event[T], d time.Duration) (diagram string, values map[string]T) {
-	legend := legend[T]{used: make(map[string]bool)}
-	if n := slices.IndexFunc(events, func(e Event[T]) bool { return e.At >= d }); n >= 0 && !over(events) {
+	var legend legend[T]
+	if n := slices.IndexFunc(events, func(e Event[T]) bool { return e.At >= d }); n >= 0 && !Over(events) {
 		events = events[:n]
 	}
-	r := legend.row(events, d, func(int) string { return "" })
+	r := legend.row(events, d)
 	values = make(map[string]T)
 	for _, m := range legend.found {
 		values[m.letter] = m.value

@@ -10,12 +10,12 @@ import (
 
 // cursor reads the characters of a diagram and keeps the time.
 type cursor struct {
-	text   []rune
-	i      int
-	at     time.Duration
-	group  time.Duration // the instant of the group
-	opened int           // the column of its "(", 0 outside a group
-	filled bool          // the group is not empty
+	text    []rune
+	i       int
+	at      time.Duration
+	group   time.Duration // the instant of the group
+	bracket int           // the column of its "(", 0 outside a group
+	filled  bool          // the group is not empty
 
 	// The current character, as next has found it:
 	r       rune
@@ -34,7 +34,7 @@ func (c *cursor) next() bool {
 	for c.err == nil && c.i < len(c.text) {
 		c.r, c.instant, c.column = c.text[c.i], c.at, c.i+1
 		switch d, n := c.progress(); {
-		case n > 0 && c.opened > 0:
+		case n > 0 && c.bracket > 0:
 			c.err = c.errorf("a time inside ( )")
 		case n > 0:
 			c.i += n
@@ -49,14 +49,14 @@ func (c *cursor) next() bool {
 		default:
 			c.i++
 			c.at += Frame
-			if c.opened > 0 {
+			if c.bracket > 0 {
 				c.instant, c.filled = c.group, true
 			}
 			return true
 		}
 	}
-	if c.err == nil && c.opened > 0 {
-		c.column = c.opened
+	if c.err == nil && c.bracket > 0 {
+		c.column = c.bracket
 		c.err = c.errorf("'(' without a ')'")
 	}
 	return false
@@ -65,18 +65,18 @@ func (c *cursor) next() bool {
 // frame passes a frame without an event: "-" or a bracket.
 func (c *cursor) frame() error {
 	switch {
-	case c.r == '-' && c.opened > 0:
+	case c.r == '-' && c.bracket > 0:
 		return c.errorf("'-' inside ( ), which is one instant")
-	case c.r == '(' && c.opened > 0:
-		return c.errorf("a second '(', while that of position %d is open", c.opened)
+	case c.r == '(' && c.bracket > 0:
+		return c.errorf("a second '(', while that of position %d is open", c.bracket)
 	case c.r == '(':
-		c.group, c.opened, c.filled = c.at, c.column, false
-	case c.r == ')' && c.opened == 0:
+		c.group, c.bracket, c.filled = c.at, c.column, false
+	case c.r == ')' && c.bracket == 0:
 		return c.errorf("')' without a '('")
 	case c.r == ')' && !c.filled:
 		return c.errorf("nothing inside ( )")
 	case c.r == ')':
-		c.opened = 0
+		c.bracket = 0
 	}
 	c.at += Frame
 	return nil

@@ -4,6 +4,7 @@ package marble
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -25,7 +26,7 @@ type Event[T any] struct {
 	Value T
 	Err   error // for a Failure
 
-	letter string // for a Value, in a diagram that was read
+	letter string // for a Value, in a diagram that was read; "" for any
 }
 
 // String describes the event, without its time.
@@ -63,10 +64,8 @@ type Diagram[T any] struct {
 	values map[string]T
 }
 
-// Over reports whether the diagram has an end or an error.
-func (d Diagram[T]) Over() bool { return over(d.Events) }
-
-func over[T any](events []Event[T]) bool {
+// Over reports whether events have an end or an error.
+func Over[T any](events []Event[T]) bool {
 	return len(events) > 0 && events[len(events)-1].Kind != Value
 }
 
@@ -82,24 +81,23 @@ func Parse[T any](text string, hot bool, values map[string]T, failure error) (Di
 	}
 	c := newCursor(text)
 	var zero time.Duration
-	zeroAt, endAt := 0, 0
+	var zeroColumn, endColumn int
 	for c.next() {
-		if endAt > 0 && c.r != '^' {
-			return d, c.errorf("%q comes after the end at position %d", c.r, endAt)
+		if endColumn > 0 && c.r != '^' {
+			return d, c.errorf("%q comes after the end at position %d", c.r, endColumn)
 		}
 		e := Event[T]{At: c.instant}
 		switch {
 		case c.r == '|':
-			e.Kind, endAt = End, c.column
+			e.Kind, endColumn = End, c.column
 		case c.r == '#':
-			e.Kind, endAt = Failure, c.column
-			e.Err = failure
+			e.Kind, e.Err, endColumn = Failure, failure, c.column
 		case c.r == '^' && !hot:
 			return d, c.errorf("'^' is for the diagrams of hot sources and of subscriptions")
-		case c.r == '^' && zeroAt > 0:
-			return d, c.errorf("a second '^', after that of position %d", zeroAt)
+		case c.r == '^' && zeroColumn > 0:
+			return d, c.errorf("a second '^', after that of position %d", zeroColumn)
 		case c.r == '^':
-			zero, zeroAt = c.instant, c.column
+			zero, zeroColumn = c.instant, c.column
 			continue
 		case c.r == '!':
 			return d, c.errorf("'!' is for the diagrams of subscriptions")
@@ -122,17 +120,9 @@ func Parse[T any](text string, hot bool, values map[string]T, failure error) (Di
 }
 
 // Lines returns the diagrams of a text, one per line. Empty lines do not count.
-func Lines(text string) (all []string) {
-	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); line != "" {
-			all = append(all, line)
-		}
-	}
-	if all == nil {
-		all = []string{""}
-	}
-	return all
-}
+func Lines(text string) []string { return lineBreaks.Split(strings.TrimSpace(text), -1) }
+
+var lineBreaks = regexp.MustCompile(`\s*\n\s*`) // \s matches further line breaks too
 
 // Subscription is a subscription diagram.
 type Subscription struct {

@@ -141,6 +141,9 @@ func TestValueOf(t *testing.T) {
 	wrong(err, `the values have no "a"; without a map[string]int8 of values letters stand for themselves in streams of strings, and digits in those of integers`)
 	_, err = valueOf[fmt.Stringer]("b", nil)
 	wrong(err, `the values have no "b"; without a map[string]fmt.Stringer of values letters stand for themselves in streams of strings, and digits in those of integers`)
+	if _, err := valueOf[float64]("1", nil); err == nil {
+		t.Error("a digit is no float64, and has no error")
+	}
 	_, err = valueOf("m", map[string]float64{"b": 1, "a": 1.5})
 	wrong(err, `the values have no "m", only a b; without a map[string]float64 of values letters stand for themselves in streams of strings, and digits in those of integers; a time such as 10ms needs a space, or the diagram's start or end, on both sides`)
 

@@ -13,9 +13,8 @@ import (
 
 // legend assigns letters to values.
 type legend[T any] struct {
-	values map[string]T    // letters that are given
-	used   map[string]bool // letters that are in use
-	found  []meaning[T]
+	values map[string]T // letters that are given
+	found  []meaning[T] // letters that are drawn
 }
 
 type meaning[T any] struct {
@@ -23,31 +22,30 @@ type meaning[T any] struct {
 	value  T
 }
 
-// row returns the row of events, with given letters for values; "" is for any. It continues until an instant, unless it
-// has an end.
-func (l *legend[T]) row(events []Event[T], until time.Duration, letter func(i int) string) row {
+// row returns the row of events. It continues until an instant, unless it has an end.
+func (l *legend[T]) row(events []Event[T], until time.Duration) row {
 	r := row{until: until}
-	if over(events) {
+	if Over(events) {
 		r.until = 0
 	}
-	for i, e := range events {
-		r.glyphs = append(r.glyphs, glyph{e.At, l.symbol(e, letter(i))})
+	for _, e := range events {
+		r.glyphs = append(r.glyphs, glyph{e.At, l.symbol(e)})
 	}
 	return r
 }
 
-// symbol returns the character for an event: for a value the given letter, or another one if the letter is "".
-func (l *legend[T]) symbol(e Event[T], letter string) string {
+// symbol returns the character for an event: for a value its own letter, or one that is found.
+func (l *legend[T]) symbol(e Event[T]) string {
 	switch e.Kind {
 	case End:
 		return "|"
 	case Failure:
 		return "#"
 	}
+	letter := e.letter
 	if letter == "" {
 		letter = l.letterOf(e.Value)
 	}
-	l.used[letter] = true
 	if m := (meaning[T]{letter, e.Value}); !slices.ContainsFunc(l.found, m.equal) {
 		l.found = append(l.found, m)
 	}
@@ -70,17 +68,16 @@ func (l *legend[T]) letterOf(v T) string {
 			return k
 		}
 	}
-	if text := fmt.Sprint(v); isLetter(text) {
-		_, given := l.values[text]
-		found := slices.ContainsFunc(l.found, func(m meaning[T]) bool { return m.letter == text })
-		if !given && !found {
-			return text
-		}
+	free := func(letter string) bool {
+		_, given := l.values[letter]
+		return !given && !slices.ContainsFunc(l.found, func(m meaning[T]) bool { return m.letter == letter })
+	}
+	if text := fmt.Sprint(v); isLetter(text) && free(text) {
+		return text
 	}
 	for r := 'A'; r <= 'Z'; r++ {
-		letter := string(r)
-		if _, given := l.values[letter]; !given && !l.used[letter] {
-			return letter
+		if free(string(r)) {
+			return string(r)
 		}
 	}
 	return "?"

@@ -23,9 +23,9 @@ type row struct {
 // mostFrames is the number of consecutive frames that are drawn as dashes. More become a time.
 const mostFrames = 30
 
-// render draws rows so that the same instant is in the same column of each, and returns the column of an instant. If
-// one row has more at an instant than the others, the others are filled, if necessary with spaces.
-func render(rows ...row) (drawn []string, column func(time.Duration) int) {
+// render draws rows so that the same instant is in the same column of each, and returns the column of each. If one row
+// has more at an instant than the others, the others are filled, if necessary with spaces.
+func render(rows ...row) (drawn []string, columns map[time.Duration]int) {
 	var instants []time.Duration
 	var until time.Duration
 	for _, r := range rows {
@@ -37,9 +37,9 @@ func render(rows ...row) (drawn []string, column func(time.Duration) int) {
 	slices.Sort(instants)
 	instants = slices.Compact(instants)
 	lines := make([]strings.Builder, len(rows))
-	columns := make(map[time.Duration]int)
+	columns = make(map[time.Duration]int)
 	width := 0
-	all := func(text string) {
+	writeAll := func(text string) {
 		for i := range lines {
 			lines[i].WriteString(text)
 		}
@@ -47,7 +47,7 @@ func render(rows ...row) (drawn []string, column func(time.Duration) int) {
 	}
 	var t time.Duration // the instant at the end of the lines
 	for k, x := range instants {
-		all(gap(x-t, width == 0))
+		writeAll(gap(x-t, width == 0))
 		columns[x] = width
 		cells, widest := cellsAt(rows, x)
 		fill, next := "-", x+time.Duration(widest)*Frame
@@ -62,7 +62,7 @@ func render(rows ...row) (drawn []string, column func(time.Duration) int) {
 		t = next
 	}
 	if until > t {
-		all(gap(until-t, width == 0))
+		writeAll(gap(until-t, width == 0))
 	}
 	for i := range lines {
 		text := lines[i].String()
@@ -74,7 +74,7 @@ func render(rows ...row) (drawn []string, column func(time.Duration) int) {
 		}
 		drawn = append(drawn, strings.TrimRight(text, " "))
 	}
-	return drawn, func(at time.Duration) int { return columns[at] }
+	return drawn, columns
 }
 
 // cellsAt returns the cell of each row at an instant, and the largest width.
@@ -97,7 +97,7 @@ func cellsAt(rows []row, at time.Duration) (cells []string, widest int) {
 }
 
 // gap writes an interval without events, as frames or as a time with spaces around it.
-func gap(d time.Duration, first bool) string {
+func gap(d time.Duration, begins bool) string {
 	if d <= 0 {
 		return ""
 	}
@@ -105,7 +105,7 @@ func gap(d time.Duration, first bool) string {
 		return strings.Repeat("-", int(d/Frame))
 	}
 	text := writeTime(d) + " "
-	if !first {
+	if !begins {
 		text = " " + text
 	}
 	return text

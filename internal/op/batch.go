@@ -139,13 +139,13 @@ func (b *batching[T, B]) open() {
 type batch[T any, B ~[]T] struct {
 	most   int
 	values B
-	last   int // number of values in the batch before
+	before int // number of values in the batch before
 }
 
 // add reports whether the batch can take more.
 func (b *batch[T, B]) add(v T) bool {
 	if b.values == nil {
-		b.values = make(B, 0, max(b.last, 1))
+		b.values = make(B, 0, max(b.before, 1))
 	}
 	b.values = append(b.values, v)
 	return len(b.values) < b.most
@@ -154,6 +154,6 @@ func (b *batch[T, B]) add(v T) bool {
 // take returns the batch and begins a new one.
 func (b *batch[T, B]) take() B {
 	values := b.values
-	b.values, b.last = nil, len(values)
+	b.values, b.before = nil, len(values)
 	return values
 }

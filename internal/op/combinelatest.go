@@ -34,14 +34,14 @@ func CombineLatest3[A, B, C, D any](p Package, a Stream[A], b Stream[B], c Strea
 func CombineLatestSlice[T any, S ~func(context.Context, func(T) bool) error](p Package, s ...S) Stream[[]T] {
 	streams := streamsOf[T](p, "CombineLatestSlice", s)
 	return combineLatest(func(c *combining) func() []T {
-		last := make([]*T, len(streams))
+		latest := make([]*T, len(streams))
 		for i, s := range streams {
-			last[i] = add(c, s)
+			latest[i] = add(c, s)
 		}
 		return func() []T {
-			all := make([]T, len(last))
-			for i := range last {
-				all[i] = *last[i]
+			all := make([]T, len(latest))
+			for i := range latest {
+				all[i] = *latest[i]
 			}
 			return all
 		}
@@ -67,7 +67,7 @@ func combineLatest[C any](begin func(*combining) (combine func() C)) Stream[C] {
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[C]) error {
 		c := &combining{in: handoff.NewReceiver[func()](scope), empty: make(map[*handoff.Subscription[func()]]bool)}
 		combine := begin(c)
-		for open := len(c.empty); open > 0; {
+		for running := len(c.empty); running > 0; {
 			event, err := c.in.Next()
 			if err != nil {
 				return err
@@ -79,7 +79,7 @@ func combineLatest[C any](begin func(*combining) (combine func() C)) Stream[C] {
 			case over && c.empty[event.From]:
 				return scope.Cancel() // there can be no other combination
 			case over:
-				open--
+				running--
 				continue
 			}
 			event.Value()

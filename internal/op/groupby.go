@@ -151,8 +151,8 @@ func (g *group[T, K, U]) run(ctx context.Context, yield func(T) bool) error {
 			return err
 		}
 		select {
-		case v, open := <-g.feed:
-			if !open {
+		case v, ok := <-g.feed:
+			if !ok {
 				return ending.Error(ctx, g.err)
 			}
 			if !yieldAndRequest(v, yield, g.source.Request) {

@@ -40,13 +40,9 @@ func Pairwise[T, P any](p Package, s Stream[T], pair func(before, v T) P) Stream
 		var before T
 		some := false
 		return s(ctx, func(v T) bool {
-			last := before
-			before = v
-			if !some {
-				some = true
-				return true
-			}
-			return yield(pair(last, v))
+			previous, had := before, some
+			before, some = v, true
+			return !had || yield(pair(previous, v))
 		})
 	}
 }

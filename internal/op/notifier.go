@@ -22,7 +22,7 @@ type notifier[S any] struct {
 func withNotifier[S any](scope *handoff.Scope, n notifier[S], stream func(*interruption) error) error {
 	run := interruptible(scope.Context())
 	defer run.cancel()
-	var end error // the notifier's error, written before the interruption
+	var failure error // the notifier's, written before the interruption
 	scope.Go(func(ctx context.Context) error {
 		returned := false
 		defer func() {
@@ -40,14 +40,14 @@ func withNotifier[S any](scope *handoff.Scope, n notifier[S], stream func(*inter
 		err := n.source(ctx, in.Deliver)
 		returned = true
 		if !in.Stopped() && ctx.Err() == nil && (err != nil || n.endsBoth) {
-			end = err
+			failure = err
 			run.interrupt()
 		}
 		return err
 	})
 	err := stream(run)
 	if run.interrupted() {
-		return end
+		return failure
 	}
 	return err
 }
@@ -107,8 +107,8 @@ func (l *latest[T]) take() (v T, some bool) {
 func TakeUntil[T, U any](p Package, s Stream[T], stop Stream[U]) Stream[T] {
 	require(p, "TakeUntil", s, "stop", stop == nil)
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {
-		end := notifier[U]{source: stop, receive: func(U) bool { return false }}
-		return withNotifier(scope, end, func(run *interruption) error {
+		stopping := notifier[U]{source: stop, receive: func(U) bool { return false }}
+		return withNotifier(scope, stopping, func(run *interruption) error {
 			return s(run.ctx, func(v T) bool { return !run.interrupted() && out.Deliver(v) })
 		})
 	})

@@ -63,10 +63,10 @@ func First[T any](p Package, s Stream[T]) Stream[T] {
 func Last[T any](p Package, s Stream[T]) Stream[T] {
 	require(p, "Last", s, "", false)
 	return func(ctx context.Context, yield func(T) bool) error {
-		var latest T
+		var last T
 		found := false
 		err := s(ctx, func(v T) bool {
-			latest, found = v, true
+			last, found = v, true
 			return true
 		})
 		switch {
@@ -75,7 +75,7 @@ func Last[T any](p Package, s Stream[T]) Stream[T] {
 		case !found:
 			return ending.Error(ctx, ending.ErrEmpty)
 		}
-		if !yield(latest) {
+		if !yield(last) {
 			return nil
 		}
 		return ending.ContextError(ctx)
@@ -99,15 +99,13 @@ func Distinct[T any, K comparable](p Package, operator string, s Stream[T], key 
 func DistinctUntilChanged[T any, K comparable](p Package, operator string, s Stream[T], key func(T) K) Stream[T] {
 	require(p, operator, s, "key", key == nil)
 	return func(ctx context.Context, yield func(T) bool) error {
-		var last K
+		var before K
 		some := false
 		return s(ctx, func(v T) bool {
 			k := key(v)
-			if some && k == last {
-				return true
-			}
-			last, some = k, true
-			return yield(v)
+			same := some && k == before
+			before, some = k, true
+			return same || yield(v)
 		})
 	}
 }

@@ -13,16 +13,31 @@ import (
 
 // Share is operators.ShareN under the name of operator.
 func Share[T any](p Package, operator string, s Stream[T], n int) Stream[T] {
-	p.NotNil(operator, "s", s == nil)
-	p.atLeast1(operator, "n", n)
-	return (&shared[T]{source: s, quorum: n}).stream()
+	return share(p, operator, n, &shared[T]{source: s, quorum: n})
 }
 
 // ShareReplay is operators.ShareReplay.
 func ShareReplay[T any](p Package, s Stream[T], n int) Stream[T] {
-	p.NotNil("ShareReplay", "s", s == nil)
-	p.atLeast1("ShareReplay", "n", n)
-	return (&shared[T]{source: s, quorum: 1, replay: n}).stream()
+	return share(p, "ShareReplay", n, &shared[T]{source: s, quorum: 1, replay: n})
+}
+
+// share returns the stream that consumers share.
+func share[T any](p Package, operator string, n int, s *shared[T]) Stream[T] {
+	p.NotNil(operator, "s", s.source == nil)
+	p.atLeast1(operator, "n", n)
+	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {
+		ctx := scope.Context()
+		r, c, missed := s.join(ctx)
+		scope.OnEnd(c.wake)
+		err := s.consume(ctx, r, c, missed, out.Deliver)
+		if r.ended() {
+			r.outcome.Raise()
+			if err != nil { // the end of ctx may have ended the source in the wait for a retry
+				return ending.Error(ctx, err, r.err)
+			}
+		}
+		return err
+	})
 }
 
 // shared is the stream that Share returns.
@@ -32,22 +47,21 @@ type shared[T any] struct {
 	replay int // number of last values that a late consumer receives
 
 	mu      sync.Mutex
-	current *sharedRun[T] // the run to join, if any; with replay it may have ended without an error
-	running *sharedRun[T] // the run whose source was started last and has not returned yet
+	current *sharedRun[T]   // the run to join, if any; with replay it may have ended without an error
+	before  <-chan struct{} // done of the run whose source was started last, while that has not returned
 }
 
 // sharedRun is one run of the source, on a goroutine of its own. The last consumer to leave waits for that goroutine.
 type sharedRun[T any] struct {
-	cancel    context.CancelFunc // nil before the source is started
-	consumers []*sharer
-	busy      atomic.Int32  // number of consumers that process the current value
-	idle      chan struct{} // one signal: busy is 0 again
-	value     T
-	kept      ring.Ring[T]  // for late consumers
-	replayed  bool          // the source has ended without an error, and the run can still be joined
-	done      chan struct{} // closed when the source has returned, after the fields below are written
-	err       error
-	outcome   handoff.Outcome
+	cancel     context.CancelFunc // nil before the source is started
+	consumers  []*sharer
+	processing atomic.Int32  // number of consumers that process the current value
+	idle       chan struct{} // one signal: processing is 0 again
+	value      T
+	kept       ring.Ring[T]  // for late consumers
+	done       chan struct{} // closed when the source has returned, after the fields below are written
+	err        error
+	outcome    handoff.Outcome
 }
 
 // sharer is one consumer.
@@ -69,23 +83,6 @@ func (c *sharer) wake() {
 	case c.signal <- struct{}{}:
 	default: // it has not checked since the last signal
 	}
-}
-
-// stream returns the shared stream.
-func (s *shared[T]) stream() Stream[T] {
-	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {
-		ctx := scope.Context()
-		r, c, missed := s.join(ctx)
-		scope.OnEnd(c.wake)
-		err := s.consume(ctx, r, c, missed, out.Deliver)
-		if r.ended() {
-			r.outcome.Raise()
-			if err != nil { // the end of ctx may have ended the source in the wait for a retry
-				return ending.Error(ctx, err, r.err)
-			}
-		}
-		return err
-	})
 }
 
 // join adds a consumer to the current run, or to a new one. It starts the run if there are enough consumers. It returns
@@ -110,12 +107,8 @@ func (s *shared[T]) join(ctx context.Context) (r *sharedRun[T], c *sharer, misse
 	if r.cancel == nil && len(r.consumers) >= s.quorum {
 		own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		r.cancel = cancel
-		var before <-chan struct{}
-		if s.running != nil {
-			before = s.running.done
-		}
-		s.running = r
-		go s.start(own, r, before)
+		go s.start(own, r, s.before)
+		s.before = r.done
 	}
 	return r, c, missed
 }
@@ -139,12 +132,11 @@ func (s *shared[T]) finish(r *sharedRun[T]) {
 	r.cancel()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r.replayed = s.current == r && s.replay > 0 && r.err == nil && r.outcome.Returned()
-	if s.current == r && !r.replayed {
+	if replays := s.replay > 0 && r.err == nil && r.outcome.Returned(); s.current == r && !replays {
 		s.current = nil
 	}
-	if s.running == r {
-		s.running = nil
+	if s.before == r.done {
+		s.before = nil
 	}
 	close(r.done)
 	for _, c := range r.consumers {
@@ -160,7 +152,7 @@ func (s *shared[T]) deliver(r *sharedRun[T], v T) bool {
 		r.kept.Put(v)
 	}
 	n := len(r.consumers)
-	r.busy.Store(int32(n))
+	r.processing.Store(int32(n))
 	for _, c := range r.consumers {
 		c.give()
 	}
@@ -217,8 +209,8 @@ func (r *sharedRun[T]) ended() bool {
 
 // retain adds a consumer to those that process the current value. It returns false if there are none.
 func (r *sharedRun[T]) retain() bool {
-	for n := r.busy.Load(); n > 0; n = r.busy.Load() {
-		if r.busy.CompareAndSwap(n, n+1) {
+	for n := r.processing.Load(); n > 0; n = r.processing.Load() {
+		if r.processing.CompareAndSwap(n, n+1) {
 			return true
 		}
 	}
@@ -231,7 +223,7 @@ func (r *sharedRun[T]) processed(c *sharer) {
 		return
 	}
 	c.busy.Store(false)
-	if r.busy.Add(-1) == 0 {
+	if r.processing.Add(-1) == 0 {
 		r.idle <- struct{}{}
 	}
 }
@@ -242,7 +234,7 @@ func (s *shared[T]) leave(r *sharedRun[T], c *sharer) {
 	s.mu.Lock()
 	r.consumers = slices.DeleteFunc(r.consumers, func(other *sharer) bool { return other == c })
 	last := len(r.consumers) == 0
-	if last && s.current == r && !r.replayed {
+	if last && s.current == r && !r.ended() {
 		s.current = nil
 	}
 	stop := last && r.cancel != nil

@@ -98,8 +98,7 @@ type sections[T any] struct {
 
 	first     handoff.Event[T] // the value that has opened the section, if it is held
 	held      bool
-	remaining int  // number of values that the open section can still take
-	closed    bool // the section takes no more values
+	remaining int  // number of values that the section can still take, 0 when it is closed
 	over      bool // the source has ended
 	failure   error
 }
@@ -107,7 +106,7 @@ type sections[T any] struct {
 // open opens a section. If the source ends before the section's first value, no section is open, and open returns the
 // source's error.
 func (s *sections[T]) open(ctx context.Context) (err error) {
-	s.remaining, s.closed = s.most, false
+	s.remaining = s.most
 	if s.span == 0 {
 		s.first, s.held, err = s.next(ctx, nil)
 		return err
@@ -146,21 +145,20 @@ func (s *sections[T]) next(ctx context.Context, cut <-chan struct{}) (event hand
 		s.held = false
 		return s.first, true, nil
 	}
-	if s.closed || s.over {
+	if s.remaining == 0 || s.over {
 		return event, false, nil
 	}
 	event, ok, err = s.in.NextOr(ctx, s.limit.C(), cut)
 	if !ok {
-		s.closed = err == nil // the time is over
+		if err == nil { // the time is over
+			s.remaining = 0
+		}
 		return event, false, err
 	}
 	s.over = true // set first: Ended may panic with a panic of the source, which f's stream may recover
 	if s.over, s.failure = event.Ended(); s.over {
-		s.closed = true
 		return event, false, s.failure
 	}
-	if s.remaining--; s.remaining == 0 {
-		s.closed = true
-	}
+	s.remaining--
 	return event, true, nil
 }

@@ -16,16 +16,13 @@ import (
 // callback that comes late, or twice, or after Stop, has no effect.
 type Timer struct {
 	clock   clock.Clock
-	system  bool
 	timer   *time.Timer      // on the system clock
 	pending clock.Stopper    // on an injected clock
 	fired   <-chan time.Time // nil when nothing is set
 }
 
 // New returns a timer on the clock. It is not set. It allocates nothing before the first Set.
-func New(c clock.Clock) Timer {
-	return Timer{clock: c, system: clock.IsSystem(c)}
-}
+func New(c clock.Clock) Timer { return Timer{clock: c} }
 
 // Clock returns the clock, nil for the zero Timer.
 func (a *Timer) Clock() clock.Clock { return a.clock }
@@ -38,7 +35,7 @@ func (a *Timer) Now() time.Time { return a.clock.Now() }
 func (a *Timer) Set(d time.Duration) {
 	a.Stop()
 	switch {
-	case !a.system:
+	case !clock.IsSystem(a.clock):
 		fired := make(chan time.Time, 1)
 		a.fired = fired
 		a.pending = a.clock.AfterFunc(d, func() {
@@ -62,7 +59,7 @@ func (a *Timer) C() <-chan time.Time { return a.fired }
 
 // Stop unsets the timer: C is nil afterwards. A timer that is no longer needed must be stopped.
 func (a *Timer) Stop() {
-	if a.fired != nil && !a.system {
+	if a.fired != nil && a.pending != nil {
 		a.pending.Stop() // its result is not needed: the old channel is dropped
 	}
 	a.fired = nil // an unused time.Timer costs nothing

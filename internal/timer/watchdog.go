@@ -18,8 +18,7 @@ type Watchdog struct {
 	clock  clock.Clock
 	begun  time.Time
 	period time.Duration
-	fired  func()
-	system bool // clock is the system's
+	onFire func()
 
 	// The deadline, counted from begun, or one of the states below. While there is a deadline, the timer is set or Due
 	// runs. Only the owner changes a deadline. The first of the owner and Due to act decides.
@@ -37,11 +36,10 @@ const (
 	stopped // the watch has ended
 )
 
-// Start begins the watch. Each time the timer fires, fired is called on its own goroutine and must call Due. Arming the
+// Start begins the watch. Each time the timer fires, onFire is called on its own goroutine and must call Due. Arming the
 // clock is the last thing that Start does.
-func (w *Watchdog) Start(c clock.Clock, period time.Duration, fired func()) {
-	w.clock, w.period, w.fired = c, period, fired
-	w.begun, w.system = c.Now(), clock.IsSystem(c)
+func (w *Watchdog) Start(c clock.Clock, period time.Duration, onFire func()) {
+	w.clock, w.begun, w.period, w.onFire = c, c.Now(), period, onFire
 	w.state.Store(int64(period))
 	w.arm(period, period)
 }
@@ -57,13 +55,11 @@ func (w *Watchdog) Due() bool {
 			continue
 		}
 		deadline := time.Duration(state)
-		left := time.Duration(0)
 		if deadline != w.target {
-			left = deadline - w.elapsed()
-		}
-		if left > 0 {
-			w.arm(deadline, min(left, w.period)) // on a clock that was set back, more time is left
-			return false
+			if rest := deadline - w.elapsed(); rest > 0 {
+				w.arm(deadline, min(rest, w.period)) // on a clock that was set back, more time remains
+				return false
+			}
 		}
 		if w.state.CompareAndSwap(state, struck) {
 			return true
@@ -101,12 +97,7 @@ func (w *Watchdog) Stop() bool {
 }
 
 // elapsed returns the time since Start, 0 on a clock that was set back to before it.
-func (w *Watchdog) elapsed() time.Duration {
-	if w.system {
-		return time.Since(w.begun) // cheaper than time.Now: reads only the monotonic clock
-	}
-	return max(w.clock.Now().Sub(w.begun), 0)
-}
+func (w *Watchdog) elapsed() time.Duration { return max(clock.Since(w.clock, w.begun), 0) }
 
 // arm sets the timer, which is not set, for the deadline in d > 0.
 func (w *Watchdog) arm(deadline, d time.Duration) {
@@ -118,7 +109,7 @@ func (w *Watchdog) arm(deadline, d time.Duration) {
 		fired = true
 		w.mu.Unlock()
 		if !again {
-			w.fired()
+			w.onFire()
 		}
 	})
 	w.mu.Lock()

@@ -93,6 +93,13 @@ func (h *hand) watch(d time.Duration) (w *timer.Watchdog, strikes *int) {
 	return w, strikes
 }
 
+// beat is a sign of life at a time.
+func (h *hand) beat(w *timer.Watchdog, now time.Duration) {
+	h.now = now
+	w.Pause()
+	w.Resume()
+}
+
 func (h *hand) delays() (all []time.Duration) {
 	for _, t := range h.timers {
 		all = append(all, t.d)
@@ -123,9 +130,7 @@ func TestWatchdog_ArmsOneTimerForAllThatComesInTime(t *testing.T) {
 func TestWatchdog_OnAClockThatFiresTwice(t *testing.T) {
 	c := &hand{}
 	w, strikes := c.watch(5 * ms)
-	c.now = 3 * ms
-	w.Pause()
-	w.Resume()
+	c.beat(w, 3*ms)
 	c.now = 5 * ms
 	c.timers[0].fire()
 	c.timers[0].fire()
@@ -153,9 +158,7 @@ func TestWatchdog_OnAClockThatFiresTwice(t *testing.T) {
 func TestWatchdog_ATimerThatFiresLate(t *testing.T) {
 	c := &hand{}
 	w, strikes := c.watch(5 * ms)
-	c.now = 3 * ms
-	w.Pause()
-	w.Resume()
+	c.beat(w, 3*ms)
 	c.now = 9 * ms
 	c.timers[0].fire()
 	if *strikes != 1 || len(c.timers) != 1 {
@@ -173,9 +176,7 @@ func TestWatchdog_ATimerThatFiresLate(t *testing.T) {
 func TestWatchdog_OnAClockThatIsSetBack(t *testing.T) {
 	c := &hand{now: time.Hour}
 	w, strikes := c.watch(5 * ms)
-	c.now = 0
-	w.Pause()
-	w.Resume()
+	c.beat(w, 0)
 	c.timers[0].fire()
 	if *strikes != 1 { // counted from the start
 		t.Errorf("%d strikes", *strikes)
@@ -253,15 +254,18 @@ func (m *meddling) AfterFunc(d time.Duration, callback func()) stopper {
 	return t
 }
 
+// startMeddling starts a watchdog, whose first timer is due when one sign of life has come.
+func startMeddling() (*meddling, *timer.Watchdog) {
+	c, w := new(meddling), new(timer.Watchdog)
+	w.Start(c, 5*ms, func() { w.Due() })
+	c.beat(w, 3*ms)
+	c.now = 5 * ms
+	return c, w
+}
+
 // A timer that is set again while the watch ends is stopped.
 func TestWatchdog_StoppedWhileItArms(t *testing.T) {
-	c := &meddling{}
-	var w timer.Watchdog
-	w.Start(c, 5*ms, func() { w.Due() })
-	c.now = 3 * ms
-	w.Pause()
-	w.Resume()
-	c.now = 5 * ms
+	c, w := startMeddling()
 	c.f = func() { w.Stop() }
 	c.timers[0].fire()
 	if len(c.timers) != 2 || !c.timers[1].stopped {
@@ -271,13 +275,7 @@ func TestWatchdog_StoppedWhileItArms(t *testing.T) {
 
 // A timer that is set again may fire before AfterFunc has returned: then the newer timer counts.
 func TestWatchdog_FiredWhileItArms(t *testing.T) {
-	c := &meddling{}
-	var w timer.Watchdog
-	w.Start(c, 5*ms, func() { w.Due() })
-	c.now = 3 * ms
-	w.Pause()
-	w.Resume()
-	c.now = 5 * ms
+	c, w := startMeddling()
 	c.f = func() {
 		c.f = nil
 		w.Pause()

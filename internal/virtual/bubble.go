@@ -77,8 +77,8 @@ func run(t *testing.T, report Reporter, w watch, f func(t *testing.T, b *Bubble)
 				b.Report = t
 			}
 			b.Context, b.Cancel = context.WithCancelCause(t.Context())
-			b.endOfTime = endOfTime{report: b.Report, cancel: b.Cancel, test: t.Name()}
-			b.endOfTime.start()
+			b.endOfTime = endOfTime{test: t.Name(), reached: make(chan struct{})}
+			b.timer = time.AfterFunc(time.Until(lastMoment), b.reachEnd)
 			b.Clock.start()
 			f(t, b)
 		})
@@ -112,17 +112,19 @@ func (b *Bubble) Left() []Goroutine {
 }
 
 // Goroutine returns a goroutine of the bubble. One that has ended has no calls.
-func (b *Bubble) Goroutine(id int) (g Goroutine) {
-	for _, other := range inBubble(b.id) {
-		if other.ID == id {
-			g = other
-		}
+func (b *Bubble) Goroutine(id int) Goroutine {
+	all := inBubble(b.id)
+	if i := slices.IndexFunc(all, func(g Goroutine) bool { return g.ID == id }); i >= 0 {
+		return all[i]
 	}
-	return g
+	return Goroutine{}
 }
 
 // Close stops the bubble's own timers, at the end of a test.
 func (b *Bubble) Close() {
-	b.endOfTime.stop()
+	b.timer.Stop()
+	if b.crash != nil {
+		b.crash.Stop()
+	}
 	b.Clock.stop()
 }

@@ -129,27 +129,23 @@ func exportedName(function string) string {
 
 // packageOf returns the import path of a function's package.
 func packageOf(function string) string {
-	slash := strings.LastIndexByte(cutTypeArgs(function), '/') + 1
-	dot := strings.IndexByte(function[slash:], '.')
-	if dot < 0 {
-		return function
-	}
-	return function[:slash+dot]
-}
-
-// cutTypeArgs returns the part of a function's name before type arguments, which may contain slashes too.
-func cutTypeArgs(function string) string {
-	before, _, _ := strings.Cut(function, "[")
-	return before
+	directories, rest := split(function)
+	name, _, _ := strings.Cut(rest, ".")
+	return directories + name
 }
 
 // shortFunc drops the directories of a function's import path. In its last part, dots are escaped.
 func shortFunc(function string) string {
-	return strings.ReplaceAll(function[strings.LastIndexByte(cutTypeArgs(function), '/')+1:], "%2e", ".")
+	_, rest := split(function)
+	return strings.ReplaceAll(rest, "%2e", ".")
+}
+
+// split splits a function after the last slash of its import path. Its type arguments may contain slashes too.
+func split(function string) (directories, rest string) {
+	name, _, _ := strings.Cut(function, "[")
+	i := strings.LastIndexByte(name, '/') + 1
+	return function[:i], function[i:]
 }
 
 // shortFile returns the last two parts of a file's path.
-func shortFile(file string) string {
-	dir, base := path.Split(file)
-	return path.Join(path.Base(path.Clean(dir)), base)
-}
+func shortFile(file string) string { return path.Join(path.Base(path.Dir(file)), path.Base(file)) }

@@ -10,14 +10,13 @@ import (
 )
 
 // Clock is a bubble's own clock with another order: timers that are due at one instant fire after all timers of the
-// system clock for that instant, one at a time, in the order of rank, and everything in the bubble is at rest before
-// each.
+// system clock for that instant, one at a time, in the order of Timer.compare, and everything in the bubble is at rest
+// before each.
 type Clock struct {
-	mu     sync.Mutex // never held while a callback runs or a wait lasts
-	timers timers
-	armed  int           // number of timers so far
+	mu     sync.Mutex    // never held while a callback runs or a wait lasts
+	timers []*Timer      // that are armed, in the order in which they fire
+	made   int           // number of timers so far
 	wake   *time.Timer   // goes off when the first of the timers is due
-	wakeAt time.Time     // zero if not set
 	firing chan struct{} // closed when all due timers have fired; nil if none is due
 }
 
@@ -60,12 +59,12 @@ func (v View) Arm(d time.Duration, f func()) *Timer {
 	c, now, callers := v.Clock, time.Now(), Here()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.armed++
+	c.made++
 	t := &Timer{
-		rank:  rank{due: now.Add(d), source: v.Source, run: v.Run, number: c.armed},
-		clock: c, owner: v.Owner, f: f, delay: d, armed: now, callers: callers,
+		clock: c, owner: v.Owner, f: f, delay: d, armedAt: now, callers: callers,
+		due: now.Add(d), source: v.Source, run: v.Run, number: c.made,
 	}
-	i, _ := c.timers.find(t)
+	i, _ := c.find(t)
 	c.timers = slices.Insert(c.timers, i, t)
 	c.setWake()
 	return t
@@ -76,12 +75,17 @@ func (t *Timer) Stop() bool {
 	c := t.clock
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	i, armed := c.timers.find(t)
+	i, armed := c.find(t)
 	if armed {
 		c.timers = slices.Delete(c.timers, i, i+1)
 		c.setWake()
 	}
 	return armed
+}
+
+// find returns the index of a timer, or the one at which it would be, and whether it is armed.
+func (c *Clock) find(t *Timer) (i int, armed bool) {
+	return slices.BinarySearchFunc(c.timers, t, (*Timer).compare)
 }
 
 // setWake sets the wake-up for the first timer, unless timers are being fired.
@@ -90,10 +94,8 @@ func (c *Clock) setWake() {
 	case c.firing != nil: // that sets the wake-up at its end
 	case len(c.timers) == 0:
 		c.wake.Stop()
-		c.wakeAt = time.Time{}
-	case !c.timers[0].due.Equal(c.wakeAt):
-		c.wakeAt = c.timers[0].due
-		c.wake.Reset(time.Until(c.wakeAt))
+	default:
+		c.wake.Reset(time.Until(c.timers[0].due))
 	}
 }
 
@@ -115,14 +117,13 @@ func (c *Clock) fireFirst() bool {
 	acquire()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.timers) > 0 && !c.timers[0].due.After(time.Now()) {
+	if c.anyDue() {
 		go c.timers[0].f()
 		c.timers = slices.Delete(c.timers, 0, 1)
 		return true
 	}
 	close(c.firing)
 	c.firing = nil
-	c.wakeAt = time.Time{}
 	c.setWake()
 	return false
 }
@@ -157,8 +158,11 @@ func (c *Clock) Settle() {
 func (c *Clock) state() (firing <-chan struct{}, quiet bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.firing, c.firing == nil && (c.wakeAt.IsZero() || c.wakeAt.After(time.Now()))
+	return c.firing, c.firing == nil && !c.anyDue()
 }
+
+// anyDue reports whether a timer is due.
+func (c *Clock) anyDue() bool { return len(c.timers) > 0 && !c.timers[0].due.After(time.Now()) }
 
 // stop ends the clock: no timer fires any more.
 func (c *Clock) stop() {

@@ -1,7 +1,6 @@
 package virtual
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -21,74 +20,59 @@ var ErrEndOfTime = errors.New("streamtest: the bubble's time has come to its end
 // endOfTime waits for a bubble's last moment: time jumps there when the test waits and nothing else is armed before.
 type endOfTime struct {
 	timer  *time.Timer
-	crash  *time.Timer
-	report Reporter
-	cancel context.CancelCauseFunc
-	test   string // its name
-	GaveUp bool   // the test waits for something that does not happen, and that was reported
+	crash  *time.Timer // set by another goroutine than timer
+	test   string      // its name
+	GaveUp bool        // the test waits for something that does not happen, and that was reported
 
 	expected atomic.Bool   // the test waits for the end of time too, and makes the report itself
 	reached  chan struct{} // closed then
 }
 
-// start begins the wait. It must be called in the bubble.
-func (e *endOfTime) start() {
-	e.reached = make(chan struct{})
-	e.timer = time.AfterFunc(time.Until(lastMoment), e.reach)
-}
-
-// reach reports the end of time, and ends the bubble's context, so that code that watches the context returns.
-func (e *endOfTime) reach() {
-	defer close(e.reached)
-	if e.expected.Load() {
+// reachEnd reports the end of time, and ends the bubble's context, so that code that watches the context returns.
+func (b *Bubble) reachEnd() {
+	defer close(b.reached)
+	if b.expected.Load() {
 		return
 	}
-	e.GaveUp = true
+	b.GaveUp = true
 	me := goroutine.Current()
 	waiting := others(me.Bubble, me.ID)
 	text := fmt.Sprintf("streamtest: the test waits, and nothing happens before %s, where the time of a bubble ends: a deadlock, or a wait of centuries (delays that double from 1s get there at n = 32: Cap them); what waits:%s",
 		lastMoment.Format(time.DateOnly), List(waiting))
-	e.report.Errorf("%s", text)
-	e.crash = time.AfterFunc(24*time.Hour, func() {
+	b.Report.Errorf("%s", text)
+	b.crash = time.AfterFunc(24*time.Hour, func() {
 		// The test still waits. If it waits for time, the runtime would crash without the reason.
 		for _, g := range waiting {
 			if g.State == "sleep" {
 				fmt.Fprintln(os.Stderr, text)
-				panic("streamtest: " + e.test + ": the bubble's time has come to its end, and a goroutine sleeps on")
+				panic("streamtest: " + b.test + ": the bubble's time has come to its end, and a goroutine sleeps on")
 			}
 		}
 	})
-	e.cancel(ErrEndOfTime)
+	b.Cancel(ErrEndOfTime)
 }
 
 // Expect prevents the report of the end of time.
-func (e *endOfTime) Expect() { e.expected.Store(true) }
+func (b *Bubble) Expect() { b.expected.Store(true) }
 
 // Await waits for news, and reports whether they have come before the end of time.
-func (e *endOfTime) Await(news <-chan struct{}) bool {
-	e.expected.Store(true)
-	defer e.expected.Store(false)
+func (b *Bubble) Await(news <-chan struct{}) bool {
+	b.expected.Store(true)
+	defer b.expected.Store(false)
 	select {
 	case <-news:
 		return true
-	case <-e.reached:
+	case <-b.reached:
 		return false
 	}
 }
 
 // Sleep lets d pass. It ends the test if d goes beyond the end of time.
-func (e *endOfTime) Sleep(d time.Duration) {
-	e.report.Helper()
+func (b *Bubble) Sleep(d time.Duration) {
+	b.Report.Helper()
 	if d > time.Until(lastMoment) {
-		e.report.Fatalf("streamtest: Advance: %v from %s leads past %s, where the time of a bubble ends; delays that double from 1s get there at n = 32: Cap them",
+		b.Report.Fatalf("streamtest: Advance: %v from %s leads past %s, where the time of a bubble ends; delays that double from 1s get there at n = 32: Cap them",
 			d, time.Now().Format(time.DateTime), lastMoment.Format(time.DateTime))
 	}
 	time.Sleep(d)
-}
-
-func (e *endOfTime) stop() {
-	e.timer.Stop()
-	if e.crash != nil {
-		e.crash.Stop()
-	}
 }

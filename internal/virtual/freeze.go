@@ -26,14 +26,14 @@ type watch struct {
 	moved func() bool   // whether it does what it should, although it does not stand still; may be nil
 }
 
-// await waits until the bubble is over, or until it is frozen or has not moved; then it returns its goroutines.
-func (w watch) await(bubble *atomic.Int64, over <-chan struct{}) []Goroutine {
+// await waits until the bubble has ended, or until it is frozen or has not moved; then it returns its goroutines.
+func (w watch) await(bubble *atomic.Int64, ended <-chan struct{}) []Goroutine {
 	look := time.NewTicker(w.still / looks)
 	defer look.Stop()
 	var before []Goroutine
 	for same := 0; ; same++ {
 		select {
-		case <-over:
+		case <-ended:
 			return nil
 		case <-look.C:
 		}

@@ -83,10 +83,10 @@ func List[T fmt.Stringer](items []T) (text string) {
 }
 
 // Reads reports whether g reads a connection of reconnecttest's.
-func (g Goroutine) Reads() bool { return g.calls(").Read") }
+func (g Goroutine) Reads() bool { return g.isIn(").Read") }
 
-// calls reports whether g is in a call of reconnecttest's whose name ends so.
-func (g Goroutine) calls(name string) bool {
+// isIn reports whether g is in a call of reconnecttest's whose name ends so.
+func (g Goroutine) isIn(name string) bool {
 	return slices.ContainsFunc(g.Calls, func(c goroutine.Call) bool {
 		return folder(c) == "reconnecttest" && strings.HasSuffix(c.Function, name)
 	})
@@ -102,7 +102,7 @@ func Waits(all []Goroutine) (waits []string) {
 		if g.Reads() {
 			doing = "reads"
 		}
-		if !g.calls(").dial") {
+		if !g.isIn(").dial") {
 			waits = append(waits, doing+" in "+g.Place())
 		}
 	}

@@ -37,7 +37,7 @@ func TestToStream_NilItems(t *testing.T) {
 		}
 	}
 	for name, run := range map[string]func() error{"int": withNil[int], "struct {}": withNil[struct{}], "[1]int": withNil[[1]int]} {
-		if err, want := run(), "rx: ToStream: item 1 is nil, want "+name; err == nil || err.Error() != want {
+		if err, want := run(), "rx: ToStream: item 1 is <nil>, want "+name; err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}

@@ -37,7 +37,7 @@ func observable[T any](function string, s stream.Stream[T], opts []rxgo.Option) 
 	producers := []rxgo.Producer{func(ctx context.Context, next chan<- rxgo.Item) {
 		ctx, cancel := both(ctx, set.ctx)
 		defer cancel()
-		run(ctx, function, s, next)
+		send(ctx, function, s, next)
 	}}
 	if set.shared {
 		return rxgo.Create(producers, set.opts...)
@@ -45,8 +45,8 @@ func observable[T any](function string, s stream.Stream[T], opts []rxgo.Option) 
 	return rxgo.Defer(producers, set.opts...)
 }
 
-// run sends the values of s and its error.
-func run[T any](ctx context.Context, function string, s stream.Stream[T], next chan<- rxgo.Item) {
+// send sends the values of s and its error.
+func send[T any](ctx context.Context, function string, s stream.Stream[T], next chan<- rxgo.Item) {
 	returned := false
 	defer func() {
 		if returned {
@@ -109,16 +109,16 @@ func read(function string, opts []rxgo.Option) settings {
 
 // contextOf returns the context that a producer receives. It panics now for options for which rxgo would panic at the
 // first Observe.
-func contextOf(function string, opts []rxgo.Option) (given context.Context) {
+func contextOf(function string, opts []rxgo.Option) (received context.Context) {
 	defer func() {
 		if p := recover(); p != nil {
 			panic(fmt.Sprintf("rx: %s: opts: WithBufferedChannel: %v", function, p))
 		}
 	}()
-	probe := rxgo.Defer([]rxgo.Producer{func(ctx context.Context, _ chan<- rxgo.Item) { given = ctx }}, opts...)
+	probe := rxgo.Defer([]rxgo.Producer{func(ctx context.Context, _ chan<- rxgo.Item) { received = ctx }}, opts...)
 	for range probe.Observe() {
 	}
-	return given
+	return received
 }
 
 // eager reports whether an operator would begin when it is built: then it has one channel for all subscriptions.

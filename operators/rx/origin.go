@@ -37,9 +37,17 @@ func inspect(o rxgo.Observable) origin {
 	if !ok {
 		return origin{}
 	}
-	iterable := follow(reflect.ValueOf(impl).Elem().FieldByName("iterable"))
+	fields := reflect.ValueOf(impl).Elem()
+	iterable := fields.FieldByName("iterable")
+	for iterable.Kind() == reflect.Interface || iterable.Kind() == reflect.Pointer {
+		iterable = iterable.Elem()
+	}
 	if iterable.Kind() != reflect.Struct {
 		return origin{}
+	}
+	var next uintptr
+	if channel := iterable.FieldByName("next"); channel.Kind() == reflect.Chan {
+		next = channel.Pointer()
 	}
 	switch iterable.Type().Name() {
 	case "deferIterable":
@@ -53,16 +61,15 @@ func inspect(o rxgo.Observable) origin {
 	case "eventSourceIterable":
 		return origin{kind: events}
 	case "createIterable":
-		return origin{created, address(iterable.FieldByName("next"))}
+		return origin{created, next}
 	case "channelIterable":
 		// Of all that makes one, FromChannel alone sets a parent.
-		if parent := reflect.ValueOf(impl).Elem().FieldByName("parent"); parent.Kind() == reflect.Interface && parent.IsNil() {
-			return origin{internal, address(iterable.FieldByName("next"))}
+		if parent := fields.FieldByName("parent"); parent.Kind() == reflect.Interface && parent.IsNil() {
+			return origin{internal, next}
 		}
-		return origin{given, address(iterable.FieldByName("next"))}
-	default:
-		return origin{}
+		return origin{given, next}
 	}
+	return origin{}
 }
 
 // drain returns how to drain items, the channel that an Observe has returned. own is the observable's context, if it was
@@ -111,19 +118,4 @@ func kindOfItems(items reflect.Value) kind {
 		}
 	}
 	return separate
-}
-
-// follow returns the value that v refers to, through an interface and a pointer.
-func follow(v reflect.Value) reflect.Value {
-	for v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer {
-		v = v.Elem()
-	}
-	return v
-}
-
-func address(channel reflect.Value) uintptr {
-	if channel.Kind() != reflect.Chan {
-		return 0
-	}
-	return channel.Pointer()
 }

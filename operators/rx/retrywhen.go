@@ -3,7 +3,7 @@ package rx
 import (
 	"context"
 	"fmt"
-	"sync"
+	"sync/atomic"
 
 	"github.com/reactivex/rxgo/v2"
 
@@ -41,11 +41,11 @@ import (
 func RetryWhen(src func(context.Context) rxgo.Observable, h stream.RetryHandler, opts ...rxgo.Option) rxgo.Observable {
 	require("RetryWhen", "src", src != nil)
 	requireHandler("RetryWhen", h)
-	return observable("RetryWhen", items[any]("RetryWhen", opened("RetryWhen", src)).RetryWhen(h), opts)
+	return observable("RetryWhen", items[any]("RetryWhen", opener("RetryWhen", src)).RetryWhen(h), opts)
 }
 
-func require(function, argument string, given bool) {
-	if !given {
+func require(function, argument string, present bool) {
+	if !present {
 		panic("rx: " + function + ": " + argument + " is nil")
 	}
 }
@@ -113,7 +113,7 @@ func (o Observable) RetryWhen(h stream.RetryHandler) Observable {
 
 func (o Observable) subscribe(ctx context.Context) (subscription, error) {
 	made := inspect(o)
-	again := o.seen.begin()
+	again := o.seen.begun.Swap(true)
 	if again && made.kind == onceOnly {
 		return subscription{}, notRestartable("it can be observed only once")
 	}
@@ -121,7 +121,7 @@ func (o Observable) subscribe(ctx context.Context) (subscription, error) {
 	if err != nil {
 		return subscription{}, err
 	}
-	if o.seen.observed(s.items) {
+	if s.items != nil && o.seen.last.Swap(s.items) == any(s.items) {
 		return subscription{}, notRestartable("two Observes gave the same channel")
 	}
 	if again && made.kind == events {
@@ -136,23 +136,6 @@ func notRestartable(why string) error {
 
 // history records the subscriptions to a wrapped observable.
 type history struct {
-	mu    sync.Mutex
-	begun bool
-	last  <-chan rxgo.Item
-}
-
-// begin records a subscription and reports whether there was one before.
-func (h *history) begin() (again bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	again, h.begun = h.begun, true
-	return again
-}
-
-// observed records the channel of a subscription and reports whether the one before had the same.
-func (h *history) observed(items <-chan rxgo.Item) (same bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	same, h.last = items != nil && items == h.last, items
-	return same
+	begun atomic.Bool
+	last  atomic.Value // the channel of the last one
 }

@@ -56,15 +56,13 @@ func (s *subscription) next(ctx context.Context, n int) (item rxgo.Item, more bo
 		return item, false, ending.ContextError(ctx)
 	case item, more = <-s.items:
 	}
-	switch {
-	case !more && n == 1:
-		return item, false, ending.Error(ctx, s.ifEmpty)
-	case !more:
-		return item, false, ending.ContextError(ctx)
-	case item.E != nil:
-		return item, false, ending.Error(ctx, item.E)
+	if more && item.E == nil {
+		return item, true, nil
 	}
-	return item, true, nil
+	if !more && n == 1 {
+		item.E = s.ifEmpty
+	}
+	return item, false, ending.Error(ctx, item.E)
 }
 
 // drain is what to do with the items of a subscription that is no longer needed. Its context is cancelled, and a

@@ -33,11 +33,11 @@ import (
 // If src returns nil, the run fails.
 func ToStream[T any](src func(context.Context) rxgo.Observable) stream.Stream[T] {
 	require("ToStream", "src", src != nil)
-	return items[T]("ToStream", opened("ToStream", src))
+	return items[T]("ToStream", opener("ToStream", src))
 }
 
-// opened returns the function that subscribes to the observable that src opens.
-func opened(function string, src func(context.Context) rxgo.Observable) func(context.Context) (subscription, error) {
+// opener returns the function that subscribes to the observable that src opens.
+func opener(function string, src func(context.Context) rxgo.Observable) func(context.Context) (subscription, error) {
 	return func(run context.Context) (subscription, error) {
 		own := &watchedContext{Context: run}
 		o := src(own)
@@ -74,7 +74,7 @@ func items[T any](function string, open func(context.Context) (subscription, err
 			}
 			v, ok := as[T](item.V)
 			if !ok {
-				return stream.Permanent(fmt.Errorf("rx: %s: item %d is %s, want %v", function, n, typeName(item.V), reflect.TypeFor[T]()))
+				return stream.Permanent(fmt.Errorf("rx: %s: item %d is %T, want %v", function, n, item.V, reflect.TypeFor[T]()))
 			}
 			if !yield(v) {
 				return nil
@@ -92,16 +92,8 @@ func as[T any](v any) (T, bool) {
 	switch reflect.TypeFor[T]().Kind() {
 	case reflect.Interface, reflect.Pointer, reflect.Slice, reflect.Map, reflect.Func, reflect.Chan, reflect.UnsafePointer:
 		return t, true
-	default:
-		return t, false
 	}
-}
-
-func typeName(v any) string {
-	if v == nil {
-		return "nil"
-	}
-	return reflect.TypeOf(v).String()
+	return t, false
 }
 
 // isNil reports whether o is nil, a nil pointer, or a zero Observable.
@@ -113,7 +105,6 @@ func isNil(o rxgo.Observable) bool {
 		return isNil(o.Observable)
 	case *rxgo.ObservableImpl:
 		return o == nil
-	default:
-		return false
 	}
+	return false
 }

@@ -365,7 +365,7 @@ func TestToStream_Types(t *testing.T) {
 		if got, err := rx.ToStream[[]int](nils).Collect(t.Context()); len(got) != 1 || got[0] != nil || err != nil {
 			t.Errorf("slice: got %v, %v", got, err)
 		}
-		if _, err := rx.ToStream[int](nils).Collect(t.Context()); err == nil || err.Error() != "rx: ToStream: item 1 is nil, want int" {
+		if _, err := rx.ToStream[int](nils).Collect(t.Context()); err == nil || err.Error() != "rx: ToStream: item 1 is <nil>, want int" {
 			t.Errorf("int: %v", err)
 		}
 	})

@@ -19,6 +19,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/examples/internal/killed"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/debian"
 	"github.com/retrywhen/retrywhen/examples/recipes/outbox"
@@ -130,17 +131,8 @@ func startReferee(t *testing.T) (*referee, string) {
 		t.Fatal(err)
 	}
 	r := &referee{running: map[string]bool{}}
-	var serving sync.WaitGroup
-	serving.Go(func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			serving.Go(func() { r.serve(conn) })
-		}
-	})
-	t.Cleanup(func() { _ = l.Close(); serving.Wait() })
+	wait := check.Accept(l, r.serve)
+	t.Cleanup(func() { _ = l.Close(); wait() })
 	return r, l.Addr().String()
 }
 

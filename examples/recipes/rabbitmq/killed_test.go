@@ -3,11 +3,11 @@ package rabbitmq_test
 import (
 	"context"
 	"net"
-	"sync"
 	"testing"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/examples/internal/killed"
 	"github.com/retrywhen/retrywhen/examples/recipes/rabbitmq"
 	"github.com/retrywhen/retrywhen/retry"
@@ -34,18 +34,9 @@ func TestConsume_Killed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, serving := &broker{}, sync.WaitGroup{}
-	defer serving.Wait()
-	defer l.Close()
+	b := &broker{}
 	b.publish(1, 300)
-	serving.Go(func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			serving.Go(func() { b.serve(t, conn) })
-		}
-	})
+	defer check.Accept(l, func(c net.Conn) { b.serve(t, c) })()
+	defer l.Close()
 	killed.Check(t, "RabbitMQ", 10, 25, 300, "10 to 40", l.Addr().String())
 }

@@ -117,7 +117,7 @@ func TestTime(t *testing.T) {
 		0: "0", 1: "1ns", 1234: "1.23µs", 1000600: "1ms", 123456: "123µs", 9999999: "10ms", 85 * time.Millisecond: "85ms",
 		999999999: "1s", 1234567890: "1.23s", 12345 * time.Millisecond: "12.3s", 59990 * time.Millisecond: "1m",
 		90 * time.Second: "1m30s", 61234 * time.Millisecond: "1m1.2s", 3599990 * time.Millisecond: "1h",
-		90 * time.Minute: "1h30m", 3 * time.Hour: "3h", 24*time.Hour - 1: "1d", 36 * time.Hour: "1d12h",
+		90 * time.Minute: "1h30m", 3 * time.Hour: "3h", 24*time.Hour - 1: "1d", 36 * time.Hour: "1d12h", 2*day - 10*time.Minute: "2d",
 		10 * day: "10d", 100*365*day - time.Hour: "36499d23h", 100 * 365 * day: "100y", math.MaxInt64: "292y", -time.Second: "-1s",
 	} {
 		if got := Time(d); got != want {

@@ -493,11 +493,6 @@ func browserGoLine(t *testing.T, ctx context.Context, address string) {
 // compiles builds a program of the lines, each in its own function.
 func compiles(t *testing.T, lines []string) {
 	t.Helper()
-	dir, err := os.MkdirTemp(".", "_golines-") // in the module, so that it finds the dependencies
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	var program bytes.Buffer
 	program.WriteString("package main\n\nimport (\n\t\"time\"\n\n\t\"github.com/retrywhen/retrywhen/backoff\"\n\t\"github.com/retrywhen/retrywhen/jitter\"\n\t\"github.com/retrywhen/retrywhen/retry\"\n)\n\nvar _, _ = jitter.None, time.Second\n\nfunc main() { _ = backoff.Default }\n\n")
 	for i, l := range lines {
@@ -507,11 +502,22 @@ func compiles(t *testing.T, lines []string) {
 		}
 		fmt.Fprintf(&program, "func f%d() retry.Policy {\n\t%s\n\treturn policy\n}\n", i, l)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "main.go"), program.Bytes(), 0o600); err != nil {
+	onDisk(t, program.Bytes(), "build", "-o", os.DevNull)
+}
+
+// onDisk runs a command of go with the program, in the module, so that it finds the dependencies.
+func onDisk(t *testing.T, program []byte, command ...string) {
+	t.Helper()
+	dir, err := os.MkdirTemp(".", "_program-")
+	if err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", os.DevNull, "./"+dir).CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s\n%s", err, out, program.String())
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.WriteFile(filepath.Join(dir, "main.go"), program, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), "go", append(command, "./"+dir)...).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s\n%s", err, out, program)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -307,23 +306,13 @@ func TestStoryGoCompiles(t *testing.T) {
 	if n := strings.Count(storyGo(), "\n") + 1; n != 3 {
 		t.Errorf("%d lines, want 3", n)
 	}
-	dir, err := os.MkdirTemp(".", "_storygo-") // in the module, so that it finds the dependencies
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	var program bytes.Buffer
 	program.WriteString("package main\n\nimport (\n\t\"context\"\n\t\"time\"\n\n")
 	for _, name := range []string{"backoff", "jitter", "retry"} {
 		fmt.Fprintf(&program, "\t\"github.com/retrywhen/retrywhen/%s\"\n", name)
 	}
 	fmt.Fprintf(&program, ")\n\nfunc main() {\n\tctx, call := context.Background(), func(context.Context) (int, error) { return 1, nil }\n\t%s\n\tprintln(v, err)\n}\n", storyGo())
-	if err := os.WriteFile(filepath.Join(dir, "main.go"), program.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.CommandContext(t.Context(), "go", "vet", "./"+dir).CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s\n%s", err, out, program.String())
-	}
+	onDisk(t, program.Bytes(), "vet")
 }
 
 // runs clicks on a control of a screen and returns the verdict of the picture of the query, or why there is none.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/retry"
 )
@@ -40,20 +41,11 @@ func Start(t *testing.T, server string) *Proxy {
 		t.Fatal(err)
 	}
 	p := &Proxy{server: server, address: l.Addr().String(), links: map[*link]bool{}}
-	var running sync.WaitGroup
-	running.Go(func() {
-		for {
-			client, err := l.Accept()
-			if err != nil {
-				return
-			}
-			running.Go(func() { p.serve(client) })
-		}
-	})
+	wait := check.Accept(l, p.serve)
 	t.Cleanup(func() {
 		_ = l.Close()
 		p.Refuse(time.Hour)
-		running.Wait()
+		wait()
 	})
 	return p
 }
