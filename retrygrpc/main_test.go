@@ -2,12 +2,15 @@ package retrygrpc_test
 
 import (
 	"context"
+	"fmt"
 	"net"
+	"os"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -17,12 +20,26 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/retrywhen/retrywhen/backoff"
-	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/retrygrpc"
 )
 
-func TestMain(m *testing.M) { check.Main(m) }
+// TestMain fails if the tests leave a goroutine. goleak alone waits for half a second until the last ones have ended, which
+// is not enough on a busy machine.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	for tries := 1; code == 0; tries++ {
+		left := goleak.Find()
+		if left == nil {
+			break
+		}
+		if tries == 60 {
+			fmt.Fprintln(os.Stderr, "goroutines are left:", left)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
 
 type (
 	number  = wrapperspb.Int64Value

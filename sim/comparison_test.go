@@ -203,11 +203,18 @@ func TestComparisonStopsWithItsContext(t *testing.T) {
 		}
 	}
 	figures, err := c.Run(ctx)
-	if stopped, ok := errors.AsType[*StoppedError](err); !ok || !errors.Is(err, why) || stopped.Done < 400 || stopped.Done > 500 || stopped.Total != 1000 || stopped.Unit != "runs" {
-		t.Errorf("error is %v", err)
+	stopped, ok := errors.AsType[*StoppedError](err)
+	if !ok || !errors.Is(err, why) || stopped.Done > 500 || stopped.Total != 1000 || stopped.Unit != "runs" {
+		t.Fatalf("error is %v", err)
 	}
-	if len(figures) != 2 || figures[1].Name != "exponential" {
-		t.Errorf("%d figures", len(figures))
+	// A processor may be late with a run, and then the later ones do not count.
+	if len(figures) != int(stopped.Done)/c.Runs {
+		t.Errorf("%d figures after %d of %d runs for each", len(figures), stopped.Done, c.Runs)
+	}
+	for i, f := range figures {
+		if f.Name != c.Strategies[i].Name {
+			t.Errorf("figures %d are %s's, want %s's", i, f.Name, c.Strategies[i].Name)
+		}
 	}
 }
 

@@ -1,4 +1,3 @@
-// Package check has what the tests of all examples need.
 package check
 
 import (

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/examples/internal/ledger"
-	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
