@@ -248,7 +248,7 @@ func (c *check) collect(report *Report, trials []trial) {
 			}
 		}
 	}
-	if reported[string(Past)] { // then the program need not come back
+	if slices.ContainsFunc(report.Findings, func(f Finding) bool { return f.Kind == Past }) { // then the program need not come back
 		report.Findings = slices.DeleteFunc(report.Findings, func(f Finding) bool { return f.Kind == Away })
 	}
 }

@@ -100,6 +100,18 @@ func TestCheck_NamesTheFault(t *testing.T) { // alone, so that a program that sp
 	kept.Range(func(c, _ any) bool { return c.(net.Conn).Close() == nil })
 }
 
+// A program that does not need the proxy need not come back to it, also if that is known.
+func TestCheck_PastTheProxyIsNotAway(t *testing.T) {
+	t.Parallel()
+	target := newServer(t).target(client{past: true, leaves: true}.run)
+	target.Places, target.Ways, target.Every = 3, []prove.Way{prove.Cut, prove.Silence}, 200*time.Millisecond
+	target.Known = []prove.Known{{Kind: prove.Past, Why: "the server tells it another address"}}
+	report, err := target.Check(t.Context())
+	if err != nil || !slices.Equal(kinds(report), []prove.Kind{prove.Past}) {
+		t.Errorf("got %v, %v, want %v", kinds(report), err, prove.Past)
+	}
+}
+
 func TestCheck_RightClients(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
