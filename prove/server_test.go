@@ -285,6 +285,8 @@ func (c client) read(ctx context.Context, r prove.Run, next int, got func(string
 func (c client) runPast(ctx context.Context, r prove.Run, got func(string)) error {
 	var task sync.WaitGroup
 	defer task.Wait()
-	task.Go(func() { _ = client{leaves: c.leaves}.run(ctx, prove.Run{Name: "nothing" + r.Name, Addr: r.Addr}, func(string) {}) })
+	task.Go(func() {
+		_ = client{leaves: c.leaves}.run(ctx, prove.Run{Name: "nothing" + r.Name, Addr: r.Addr}, func(string) {})
+	})
 	return client{direct: true}.run(ctx, r, got)
 }
