@@ -124,6 +124,7 @@ func TestResumeBody_Rest(t *testing.T) {
 		{"a range that ends before it begins", rest("efghij", tag, "Content-Range: bytes 4-3/10"), `the Content-Range "bytes 4-3/10" is not one range of a known length`},
 		{"a range below 0", rest("efghij", tag, "Content-Range: bytes -4-9/10"), `the Content-Range "bytes -4-9/10" is not one range of a known length`},
 		{"a Content-Length of something else", rest("efghij", tag, "Content-Range: bytes 4-9/10", "Content-Length: 5"), `the Content-Length 5 does not match the Content-Range "bytes 4-9/10"`},
+		{"the Content-Length 0", rest("", tag, "Content-Range: bytes 4-9/10", "Content-Length: 0"), `the Content-Length 0 does not match the Content-Range "bytes 4-9/10"`},
 		{"another coding", rest("efghij", tag, "Content-Range: bytes 4-9/10", "Content-Encoding: br"), `its Content-Encoding was "" and is "br"`},
 		{"decompressed", func(r *http.Request) (*http.Response, error) {
 			resp, err := rest("efghij", tag, "Content-Range: bytes 4-9/10")(r)
@@ -208,6 +209,7 @@ func TestResumeBody_First(t *testing.T) {
 		{"a part without a Range", plain, part(206, breaks("cd", errCut), tag, "Content-Range: bytes 2-9/10"), `the request's Range "" is not one open range, such as bytes=500-`},
 		{"a part of an unknown length", ranged("bytes=2-"), part(206, breaks("cd", errCut), tag, "Content-Range: bytes 2-9/*"), `the Content-Range "bytes 2-9/*" is not one range of a known length`},
 		{"another part", ranged("bytes=2-"), part(206, breaks("cd", errCut), tag, "Content-Range: bytes 1-9/10"), `the Content-Range "bytes 1-9/10" does not begin at 2`},
+		{"a byte past the largest number", ranged("bytes=9223372036854775808-"), part(206, breaks("cd", errCut), tag, "Content-Range: bytes 2-9/10"), `the request's Range "bytes=9223372036854775808-" is not one open range, such as bytes=500-`},
 		{"a part by Last-Modified", ranged("bytes=2-"), part(206, breaks("cd", errCut), date, modified, "Content-Range: bytes 2-9/10"), "the part has no strong ETag"},
 		{"a part with a weak ETag", ranged("bytes=2-"), part(206, breaks("cd", errCut), `ETag: W/"v1"`, "Content-Range: bytes 2-9/10"), `its ETag W/"v1" is not strong`},
 		{"decompressed", plain, func(r *http.Request) (*http.Response, error) {
