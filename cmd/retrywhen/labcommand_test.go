@@ -50,7 +50,7 @@ func pageOf(t *testing.T, args ...string) (tab string, numbers any) {
 	return tab, numbers
 }
 
-// randomState returns a small state of a tab with random settings.
+// randomState returns a small state of a tab with random settings, of at least three processes, as a policy here asks for.
 func randomState(t *testing.T, tab lab.Tab, rng *rand.Rand) lab.State {
 	t.Helper()
 	pick := func(texts ...string) string { return texts[rng.IntN(len(texts))] }
@@ -70,9 +70,9 @@ func randomState(t *testing.T, tab lab.Tab, rng *rand.Rand) lab.State {
 	}
 	s.Load, s.Rate, s.Stall, s.Patience, s.Failures = 1+rng.IntN(60), 1+rng.IntN(80), duration(8*time.Second), duration(3*time.Second), float64(rng.IntN(4))/100
 	s.Watch = 50*time.Second + duration(time.Minute)
-	s.Jobs, s.Retries = 1+rng.IntN(60), 1+rng.IntN(6)
-	s.Clients, s.Runs = 1+rng.IntN(12), 1+rng.IntN(3)
-	s.Affected, s.Capacity, s.Down, s.Timeout = 1+rng.IntN(80), 1+rng.IntN(40), duration(20*time.Second), time.Duration(rng.IntN(3))*duration(time.Second)
+	s.Jobs, s.Retries = 3+rng.IntN(60), 1+rng.IntN(6)
+	s.Clients, s.Runs = 3+rng.IntN(12), 1+rng.IntN(3)
+	s.Affected, s.Capacity, s.Down, s.Timeout = 3+rng.IntN(80), 1+rng.IntN(40), duration(20*time.Second), time.Duration(rng.IntN(3))*duration(time.Second)
 	s.Outages = []time.Duration{duration(10 * time.Second), duration(20 * time.Second)}
 	s.Served, s.Wait = time.Duration(rng.IntN(2))*duration(time.Minute), time.Duration(rng.IntN(2))*duration(2*time.Second)
 	s.Seed = uint64(rng.IntN(3))
