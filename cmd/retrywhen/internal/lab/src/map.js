@@ -16,9 +16,7 @@ function connect() {
 
   const update = () => {
     dot.setAttribute("transform", `translate(${left + (column + 0.5) * width} ${top + (rows - row - 0.5) * height})`);
-    const here = dot.querySelector("text"), right = column > columns / 2;
-    here.setAttribute("text-anchor", right ? "end" : "start");
-    here.setAttribute("x", right ? -14 : 14);
+    dot.querySelector(".here").setAttribute("transform", `translate(${column > columns / 2 ? -60 : 60} 0)`);
     dot.setAttribute("aria-valuenow", row * columns + column);
     const n = parseInt(counts[chosen().value][row][column]);
     dot.setAttribute("aria-valuetext", `${percent(column)} % load, a stall of ${stalls[row]}: recovers within a minute in ${n} of ${runs} runs`);
