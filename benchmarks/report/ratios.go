@@ -34,7 +34,7 @@ var chains = []ratio{
 	chainRatio("literals-cancellable", 1.2),
 	chainRatio("functions", 1.15),
 	chainRatio("functions-cancellable", 1.2),
-	chainRatio("All-cancellable", 1.25),
+	chainRatio("All-cancellable", 1.35),
 	chainRatio("TryMap-Take-Skip-Scan", 0.6),
 	chainRatio("in-a-variable", 2.3),
 	chainRatio("RetryWhen-of-a-literal-with-Reduce", 1.15),
