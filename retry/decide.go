@@ -46,14 +46,14 @@ func (o *Operation) failed(f *Outcome, cause error) (time.Duration, error) {
 func (o *Operation) count(f *Outcome) {
 	c, s := o.config, &o.state
 	if o.at = f.At; f.Lasted == 0 && o.running && c.timed {
-		f.Lasted = o.time().Sub(o.start)
+		f.Lasted = o.failedAt().Sub(o.start)
 	}
 	if f.Items > 0 {
 		c.refund(f.Items)
 		o.Works()
 	}
 	if s.attempts++; s.attempts == 1 {
-		s.first = o.time()
+		s.first = o.failedAt()
 		if c.onDone != nil {
 			o.beganBefore(s.first.Add(-f.Lasted))
 			s.lead = s.first.Sub(o.began)
@@ -63,7 +63,7 @@ func (o *Operation) count(f *Outcome) {
 		o.reportAttempt(s.attempts, f)
 	}
 	if s.failures++; s.failures == 1 {
-		s.outage = o.time().Sub(s.first)
+		s.outage = o.failedAt().Sub(s.first)
 	}
 	if o.reset {
 		s.restart()
@@ -90,7 +90,7 @@ func (o *Operation) decide(f *Outcome, cause error) (delay time.Duration, end er
 		s.restart()
 	}
 	if s.retries == 0 {
-		s.row = o.time().Sub(s.first)
+		s.row = o.failedAt().Sub(s.first)
 	}
 	var dictates time.Duration
 	switch {
@@ -104,7 +104,7 @@ func (o *Operation) decide(f *Outcome, cause error) (delay time.Duration, end er
 			dictates = dictated(f.Err)
 		}
 		delay, cause = o.delay(f.Err, dictates)
-		if cause == nil && c.budget != nil && !c.budget.take(o.time()) {
+		if cause == nil && c.budget != nil && !c.budget.take(o.failedAt()) {
 			cause = ErrBudget
 		}
 	}
@@ -174,7 +174,7 @@ func (o *Operation) room(d time.Duration) (time.Duration, error) {
 	c := o.config
 	room := time.Duration(-1)
 	if c.within >= 0 {
-		left := c.within - max(0, o.time().Sub(o.state.since())) // a clock may go back
+		left := c.within - max(0, o.failedAt().Sub(o.state.since())) // a clock may go back
 		if d > left {
 			return 0, reached{limit: ErrWithin, n: int64(c.within)}
 		}
@@ -182,7 +182,7 @@ func (o *Operation) room(d time.Duration) (time.Duration, error) {
 	}
 	if deadline, ok := o.ctx.Deadline(); ok && d > 0 {
 		// An attempt that starts at the deadline is cancelled, so it must start before.
-		left := max(0, deadline.Sub(o.time())) - 1
+		left := max(0, deadline.Sub(o.failedAt())) - 1
 		if d > left {
 			return 0, ErrDeadline
 		}
@@ -210,10 +210,10 @@ func (o *Operation) errorOf(cause error, retries int) *Error {
 	s := &o.state
 	err := &Error{Name: o.config.name, Cause: cause, Last: o.last, Attempts: s.attempts, Retries: retries}
 	if s.attempts > 0 {
-		err.Elapsed = o.time().Sub(s.first)
+		err.Elapsed = o.failedAt().Sub(s.first)
 	}
 	if s.retries > 0 {
-		err.Down = o.time().Sub(s.since())
+		err.Down = o.failedAt().Sub(s.since())
 	}
 	return err
 }

@@ -40,7 +40,7 @@ type Result struct {
 // retrying calls the hooks for a retry.
 func (o *Operation) retrying(f *Outcome, delay time.Duration, dictated bool) {
 	c, s := o.config, &o.state
-	e := Event{N: s.retries, Err: f.Err, Delay: delay, Elapsed: o.time().Sub(s.since()), Lasted: f.Lasted}
+	e := Event{N: s.retries, Err: f.Err, Delay: delay, Elapsed: o.failedAt().Sub(s.since()), Lasted: f.Lasted}
 	o.beginOutage(f.Err)
 	if c.logs {
 		c.logRetry(o.ctx, &e, dictated, s.failures == 1)

@@ -173,8 +173,8 @@ func (o *Operation) Reset() {
 	}
 }
 
-// time returns when the last attempt failed.
-func (o *Operation) time() time.Time {
+// failedAt returns when the last attempt failed.
+func (o *Operation) failedAt() time.Time {
 	if o.at.IsZero() {
 		o.at = o.now()
 	}
