@@ -331,6 +331,18 @@ func TestSubscriptions_MoreThanExpected(t *testing.T) {
     got   -^!`})
 }
 
+func TestSubscriptions_NoneExpected(t *testing.T) {
+	for _, diagrams := range [][]string{nil, {"-"}} {
+		expectReports(t, reports(t, func(s *Session) {
+			src := Cold[string](s, "-|")
+			Expect(s, src.Stream).ToBe("-|")
+			src.Subscriptions(diagrams...)
+		}), []string{"from number 1 on:", `
+    want  none
+    got   ^!`})
+	}
+}
+
 func TestExpect_AStreamThatLeavesATimer(t *testing.T) {
 	got := reports(t, func(s *Session) {
 		Expect(s, stream.Stream[string](func(ctx context.Context, yield func(string) bool) error {
