@@ -87,7 +87,7 @@ func TestResume_Stored(t *testing.T) {
 		"not with success":         {run: runTo(3), report: func(j *Job) { j.Done() }, did: "put mark; ack"},
 		"it has not moved":         {stored: "7", run: runTo(7), report: func(j *Job) { j.handBack(0) }, did: "nak"},
 		"it was not used":          {stored: "7", run: func(*Job) error { return nil }, report: func(j *Job) { j.Fail(errNo) }, did: "put later; ack", want: "7"},
-		"it is too large":          {stored: `"old"`, run: runText("x" + big), report: func(j *Job) { j.Fail(errNo) }, did: "log: the position of a job cannot be stored, its next attempt begins at the one before; put later; ack", want: `"old"`},
+		"it is too large":          {stored: `"old"`, run: runText(big), report: func(j *Job) { j.Fail(errNo) }, did: "log: the position of a job cannot be stored, its next attempt begins at the one before; put later; ack", want: `"old"`},
 		"it is as large as it may": {run: runText(big[1:]), report: func(j *Job) { j.Fail(errNo) }, did: "put later; ack", want: `"` + big[1:] + `"`},
 	} {
 		t.Run(name, func(t *testing.T) {
