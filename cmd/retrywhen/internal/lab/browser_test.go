@@ -78,7 +78,7 @@ func open(t *testing.T, browserCtx context.Context, address string, width, heigh
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browserCtx)
 	t.Cleanup(cancel)
-	ctx, stop := context.WithTimeout(ctx, 4*time.Minute)
+	ctx, stop := context.WithTimeout(ctx, 8*time.Minute)
 	t.Cleanup(stop)
 	p := &tab{t: t, ctx: ctx, address: address}
 	chromedp.ListenTarget(ctx, func(event any) {
