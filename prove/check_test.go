@@ -79,7 +79,12 @@ func TestCheck_NamesTheFault(t *testing.T) { // alone, so that a program that sp
 			}
 			var told []prove.Kind
 			target.OnFinding = func(f prove.Finding) { told = append(told, f.Kind) }
-			report, err := target.Check(t.Context())
+			target.OnProgress = func(done, _ int) {
+				if done == 0 {
+					told = nil
+				}
+			}
+			report, err := checked(t, target)
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 				return
@@ -106,7 +111,7 @@ func TestCheck_PastTheProxyIsNotAway(t *testing.T) {
 	target := newServer(t).target(client{past: true, leaves: true}.run)
 	target.Places, target.Ways, target.Every = 3, []prove.Way{prove.Cut, prove.Silence}, 200*time.Millisecond
 	target.Known = []prove.Known{{Kind: prove.Past, Why: "the server tells it another address"}}
-	report, err := target.Check(t.Context())
+	report, err := checked(t, target)
 	if err != nil || !slices.Equal(kinds(report), []prove.Kind{prove.Past}) {
 		t.Errorf("got %v, %v, want %v", kinds(report), err, prove.Past)
 	}
@@ -172,7 +177,7 @@ func TestCheck_RightClients(t *testing.T) {
 				target.Places = 3
 			}
 			change(&target)
-			report, err := target.Check(t.Context())
+			report, err := checked(t, target)
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -194,7 +199,7 @@ func TestCheck_AfterTheLastValue(t *testing.T) {
 	target := s.target(nil)
 	target.Ways, target.Places = []prove.Way{prove.End}, 3
 	target.Client = client{failsAt: 6}.run
-	report, err := target.Check(t.Context())
+	report, err := checked(t, target)
 	if err != nil || len(report.Findings) != 1 || report.Findings[0].Where != "end after the last value" || report.Findings[0].Kind != prove.GaveUp {
 		t.Errorf("got %v and %+v", err, report)
 	}
@@ -210,7 +215,7 @@ func TestCheck_ConnectionsDiffer(t *testing.T) {
 	target.Client = func(ctx context.Context, r prove.Run, got func(string)) error {
 		return client{reconnects: !disturbed()}.run(ctx, r, got)
 	}
-	if report, err := target.Check(t.Context()); err != nil || len(report.Findings) > 0 {
+	if report, err := checked(t, target); err != nil || len(report.Findings) > 0 {
 		t.Errorf("got %v and %+v", err, report)
 	}
 	// A connection that the program has replaced cannot break, although the server still sends.
@@ -349,8 +354,13 @@ func TestCheck_Progress(t *testing.T) {
 	target := s.target(client{}.run)
 	target.Ways, target.Places = []prove.Way{prove.End}, 2
 	var told []string
-	target.OnProgress = func(done, of int) { told = append(told, fmt.Sprintf("%d/%d", done, of)) }
-	report, err := target.Check(t.Context())
+	target.OnProgress = func(done, of int) {
+		if done == 0 {
+			told = nil
+		}
+		told = append(told, fmt.Sprintf("%d/%d", done, of))
+	}
+	report, err := checked(t, target)
 	if err != nil {
 		t.Fatal(err)
 	}
