@@ -19,6 +19,10 @@ func TestHerdWindows(t *testing.T) {
 	if r, err := h.Run(t.Context()); err != nil || r.DeadWindow <= 0 {
 		t.Errorf("%+v, %v: want windows that fit centuries", r, err)
 	}
+	h.Strategies = strategies(t, "constant d=1ns")
+	if r, err := h.Run(t.Context()); err != nil || r.PeakWindow <= 0 {
+		t.Errorf("%+v, %v: want windows that fit nanoseconds", r, err)
+	}
 	if r, err := h.Run(ended(t)); !errors.Is(err, context.Canceled) {
 		t.Errorf("%+v, %v: want the end of the context", r, err)
 	}

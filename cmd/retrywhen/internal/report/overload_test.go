@@ -3,6 +3,7 @@ package report
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -139,6 +140,15 @@ func TestOverloadReturns(t *testing.T) {
 	}
 }
 
+func TestOverloadVerdictOfOneRun(t *testing.T) {
+	for verdict, want := range map[sim.Verdict]string{sim.NotRecovered: "does not recover within 1m", sim.RecoveredLate: "recovers only after 1m30s", sim.UnhealthyBefore: "was not healthy before"} {
+		x := OverloadStrategyResult{Runs: &sim.BoundaryPoint{Runs: 1}, Result: &sim.OverloadResult{Recovery: sim.Recovery{Verdict: verdict, After: 90 * time.Second}}}
+		if got := x.Verdict(); got != want {
+			t.Errorf("%v: %q, want %q", verdict, got, want)
+		}
+	}
+}
+
 func TestOverloadRuns(t *testing.T) {
 	o := DefaultOverload()
 	o.Runs, o.Load, o.Horizon = 5, 40, time.Minute
@@ -185,7 +195,7 @@ func TestOverloadInterrupted(t *testing.T) {
 	}
 	o.Progress = nil
 	o.Work, o.Horizon = time.Nanosecond, time.Minute
-	if r, err = o.Run(t.Context()); err != nil || len(r.Strategies) != 3 || r.Strategies[0].Note == "" {
+	if r, err = o.Run(t.Context()); err != nil || len(r.Strategies) != 3 || r.Strategies[0].Note == "" || !slices.Contains(r.Text(maxWidth), r.Strategies[0].Note) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	o.Horizon = -1

@@ -51,7 +51,7 @@ func TestHerdPageHasTheFigures(t *testing.T) {
 
 func TestHerdPageCountsEveryRetryOnce(t *testing.T) {
 	h := herdOf(t, "exponential base=1s factor=2 cap=30s", "exponential base=1s factor=2 cap=30s tiled")
-	h.Jobs = 1234
+	h.Jobs, h.Retries = 1234, 100
 	page := herdPageOf(t, h)
 	for _, s := range page.Strategies {
 		sum := 0.0
@@ -61,7 +61,7 @@ func TestHerdPageCountsEveryRetryOnce(t *testing.T) {
 		if math.Abs(sum-float64(h.Jobs*h.Retries)) > 1e-6 {
 			t.Errorf("%s: the load is of %v retries, want %d", s.Title, sum, h.Jobs*h.Retries)
 		}
-		if len(s.Times) != len(s.Jobs) || len(s.Jobs) > mostLines {
+		if len(s.Times) != len(s.Jobs) || len(s.Jobs)*h.Retries*len(page.Strategies) != mostDots {
 			t.Errorf("%s: %d jobs are drawn", s.Title, len(s.Jobs))
 		}
 	}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -119,6 +120,15 @@ func TestShowTicks(t *testing.T) {
 				t.Errorf("%d retries: axis %d has the ticks %s, want %s", retries, i, got, test.ticks[i])
 			}
 		}
+	}
+}
+
+// A wide text has a chart beside the table, over an axis from 0.
+func TestShowHasAChartIfThereIsRoom(t *testing.T) {
+	s := Show{Strategies: strategies(t, "linear d=1s"), Retries: 2}.Run()
+	axis := regexp.MustCompile(`(?m)^ +0 .* 2s$`)
+	if wide, narrow := strings.Join(s.Text(100), "\n"), strings.Join(s.Text(50), "\n"); !axis.MatchString(wide) || axis.MatchString(narrow) {
+		t.Errorf("got\n%s\nand\n%s", wide, narrow)
 	}
 }
 
