@@ -136,8 +136,8 @@ func (h Herd) retries(ctx context.Context) (*HerdResult, error) {
 		}
 	}
 	r.Own = r.End() > mostEnds*max(shortest, 1)
-	r.PeakWindow = max(axis.Step(shortest, 600), 1)
-	r.DeadWindow = max(axis.Step(shortest, h.Jobs*h.Retries/3), 1) // at random times about one in twenty windows is empty
+	r.PeakWindow = axis.Step(shortest, 600)
+	r.DeadWindow = axis.Step(shortest, h.Jobs*h.Retries/3) // at random times about one in twenty windows is empty
 	return r, nil
 }
 
