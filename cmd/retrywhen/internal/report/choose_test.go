@@ -158,3 +158,20 @@ func TestChooseInTheTimeThereIs(t *testing.T) {
 		}
 	}
 }
+
+// A policy that another one beats is for nobody, whatever it does better than the recommended one. Of equal ones the
+// first is the best.
+func TestChoicesForWhom(t *testing.T) {
+	of := func(refusals float64, end time.Duration, unbeaten bool) sim.Choice {
+		return sim.Choice{Refusals: refusals, End: end, Unbeaten: unbeaten}
+	}
+	x := &Choices{Result: &sim.Choices{Choices: []sim.Choice{of(2, 10, true), of(1, 30, true), of(1, 40, false), of(1, 30, true)}}}
+	for i, want := range []string{"recommended: ", "for those who want fewer refusals (1 instead of 2) and accept all served later ", "dominated: ", "for those who want fewer refusals"} {
+		if got := x.whom(i); !strings.HasPrefix(got, want) {
+			t.Errorf("policy %d is %q, want %q", i, got, want)
+		}
+	}
+	if got := x.best(qualities[0].figure); got != 1 {
+		t.Errorf("policy %d has the fewest refusals, want 1", got)
+	}
+}
