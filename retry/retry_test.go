@@ -31,7 +31,7 @@ var (
 func TestDo_StartsNoGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		caller, before, attempts := goroutine.Current().ID, goroutine.Count(), 0
-		err := retry.Run(t.Context(), retry.New(backoff.Constant(time.Second), retry.Limit(3)), func(context.Context) error {
+		err := retry.Run(t.Context(), every(time.Second, retry.Limit(3)), func(context.Context) error {
 			attempts++
 			if id, n := goroutine.Current().ID, goroutine.Count(); id != caller || n > before {
 				t.Errorf("attempt %d runs on goroutine %d of %d, want %d of %d", attempts, id, n, caller, before)
