@@ -217,11 +217,11 @@ func TestHandlerBoundsTheWork(t *testing.T) {
 // Invalid parts of an address are ignored and reported.
 func TestStateIgnoresInvalidParameters(t *testing.T) {
 	for query, want := range map[string]string{
+		strings.Repeat("x", 2*maxParameter) + "=": "",
 		"utm_source=news&jobs=7":                  "jobs=7",
 		"jobs=x&retries=3":                        "retries=3",
 		"s=linear+d=1s&s=liner&s=constant+d=1s":   "s=linear+d=1s&s=constant+d=1s",
 		"s=liner":                                 "",
-		strings.Repeat("x", 2*maxParameter) + "=": "",
 	} {
 		values, err := url.ParseQuery(query)
 		if err != nil {
