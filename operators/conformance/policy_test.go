@@ -12,7 +12,6 @@ import (
 
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/jitter"
-	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 	"github.com/retrywhen/retrywhen/streamtest"
@@ -266,7 +265,7 @@ func TestPolicy_BudgetSharedByAHundredStreams(t *testing.T) {
 // RxJava have no such value.
 func TestPolicy_IsSharedWithoutState(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
-		policy := operators.ExpBackoff(jitter.None, ms, 3)
+		policy := retry.New(backoff.Quadratic(ms), retry.Limit(3))
 		var all []*streamtest.Expectation[string]
 		for range 5 {
 			all = append(all, streamtest.Expect(s, streamtest.Cold[string](s, "#").RetryWhen(policy)).Error(retry.ErrExhausted))

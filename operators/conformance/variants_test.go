@@ -3,7 +3,6 @@ package conformance_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -177,7 +176,7 @@ func TestVariants_ValuesAndEnd(t *testing.T) {
 			for letters, end := range map[string]text{"abcdefg": stream.Empty[string](), "ab": stream.Fail[string](errBoom), "": stream.Empty[string]()} {
 				var came strings.Builder
 				err := e.run(t.Context(), paced(letters, 6*ms, end), func(v any) bool {
-					fmt.Fprint(&came, v)
+					came.WriteString(v.(string))
 					return true
 				})
 				if failed := letters == "ab"; came.String() != letters || errors.Is(err, errBoom) != failed || (err != nil) != failed {
@@ -201,7 +200,7 @@ func TestVariants_CancelAtAnyMoment(t *testing.T) {
 				done := check.After(round*3, func() { cancel(errCause) })
 				var came strings.Builder
 				err := e.run(ctx, stream.FromSlice(strings.Split(letters, "")), func(v any) bool {
-					fmt.Fprint(&came, v)
+					came.WriteString(v.(string))
 					return true
 				})
 				if got := came.String(); !strings.HasPrefix(letters, got) || err == nil && got != letters ||

@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -261,7 +260,7 @@ func TestStateLimits(t *testing.T) {
 		}
 		for text := range strings.FieldsSeq(test.wrong) {
 			_, problems := ParseState(url.Values{name: {text}})
-			if want := strings.Replace(test.want, "%q", strconv.Quote(text), 1); len(problems) != 1 || problems[0].Message != want {
+			if want := strings.Replace(test.want, "%q", fmt.Sprintf("%q", text), 1); len(problems) != 1 || problems[0].Message != want {
 				t.Errorf("%s=%s: %v, want %s", name, text, problems, want)
 			}
 		}
