@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/retrywhen/retrywhen/retry"
@@ -75,4 +76,28 @@ func TestDone_RefundsTheKindsBudget(t *testing.T) {
 	if own.Tokens() != 6 || queues.Tokens() != 5 {
 		t.Errorf("the kind's budget has %v tokens, the queue's %v, want 6 and 5", own.Tokens(), queues.Tokens())
 	}
+}
+
+// A kind that has no handler is handed back for a moment, and logged once a minute.
+func TestUnknownKind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := new(server)
+		q := fakeQueue(t, s, Config{})
+		const line = "log: a job's kind has no handler here, such jobs are handed back; "
+		for _, test := range []struct {
+			kind       string
+			deliveries uint64
+			want       string
+			after      time.Duration
+		}{
+			{"a", 1, line + "nak in 100ms", 0}, {"a", 2, "nak in 200ms", 0}, {"b", 3, line + "nak in 300ms", 59 * time.Second}, {"a", 4, "nak in 300ms", time.Second}, {"a", 900, line + "nak in 300ms", 0},
+		} {
+			d := deliver(q, s, first, func(d *delivery) { d.state.kind, d.deliveries = test.kind, test.deliveries })
+			q.unknownKind(t.Context(), d)
+			if got := s.took(); got != test.want {
+				t.Errorf("%+v: it did %q", test, got)
+			}
+			time.Sleep(test.after)
+		}
+	})
 }

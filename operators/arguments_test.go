@@ -6,7 +6,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
@@ -30,7 +29,7 @@ func TestRetryWhen_AHandlerThatReturnsFailures(t *testing.T) {
 		}
 		return stream.Of(runs)
 	})
-	got, err := operators.RetryWhen(src, retry.New(backoff.Constant(0)).Handle).Collect(t.Context())
+	got, err := operators.RetryWhen(src, again.Handle).Collect(t.Context())
 	if len(got) != 1 || got[0] != 3 || err != nil {
 		t.Errorf("got %v, %v, want 3", got, err)
 	}

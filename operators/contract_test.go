@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
@@ -35,7 +36,7 @@ func TestContract_NumbersOutOfRange(t *testing.T) {
 		"Window: most is 0, want at least 1":                   func() { operators.Window(s, 0, 0, all) },
 		"Window: span is -1s, want at least 0":                 func() { operators.Window(s, 1, -time.Second, all) },
 	} {
-		expectPanic(t, "operators: "+want, build)
+		check.Panics(t, "operators: "+want, build)
 	}
 }
 

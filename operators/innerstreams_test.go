@@ -7,9 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/operators"
-	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 	"github.com/retrywhen/retrywhen/streamtest"
 )
@@ -106,7 +104,7 @@ func TestARetriedStreamInside_ACancelKeepsItsFailure(t *testing.T) {
 func TestRetriedStreamsInside_ACancelKeepsAllFailures(t *testing.T) {
 	other := errors.New("another failure")
 	retried := func(err error) strs {
-		return stream.Fail[string](err).RetryWhen(retry.New(backoff.Constant(time.Hour)))
+		return stream.Fail[string](err).RetryWhen(constant(time.Hour))
 	}
 	boom, late := retried(errBoom), retried(other)
 	pick := func(v string) strs { return map[string]strs{"a": boom, "b": late}[v] }

@@ -27,16 +27,12 @@ func TestMain(m *testing.M) { check.Main(m) }
 const ms = time.Millisecond
 
 var (
+	bubble    = check.Bubble
+	recovered = check.Recovered
+	exits     = check.Exits
+
 	errBoom  = errors.New("boom")
 	errCause = errors.New("the cause of the cancellation")
-)
-
-// What tests of several packages need, under short names.
-var (
-	bubble      = check.Bubble
-	expectPanic = check.Panics
-	recovered   = check.Recovered
-	exits       = check.Exits
 )
 
 // session runs f as a subtest on virtual time.

@@ -104,7 +104,7 @@ func TestMapRetry_ItemsThatBelongToAConnection(t *testing.T) {
 			}
 			return nil
 		}
-		feed := stream.Stream[delivery](q.connection).RetryWhen(retry.New(backoff.Constant(time.Second)))
+		feed := stream.Stream[delivery](q.connection).RetryWhen(constant(time.Second))
 		work := operators.MapRetry(feed, retry.New(backoff.Exponential(50*ms, 2), retry.Limit(4)), func(ctx context.Context, d delivery) (delivery, error) {
 			if d.ctx.Err() != nil {
 				late.Add(1)

@@ -65,7 +65,7 @@ func (s *server) expect(t *testing.T, came []string, wantValues, wantJournal str
 	}
 }
 
-var everySecond = retry.New(backoff.Constant(time.Second))
+var everySecond = constant(time.Second)
 
 // The first page comes at once, what follows a page with values at once, what follows one without values 10 s after that
 // page has returned, from the position that it returned.

@@ -13,14 +13,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 	"github.com/retrywhen/retrywhen/streamtest"
 )
 
-var again = retry.New(backoff.Constant(0)) // without a wait and without a limit
+var again = constant(0) // without a wait and without a limit
 
 // numbers is a log of the numbers 1 to n. A run of it begins behind at and fails after cut values, or ends at n; with
 // apart it waits a second before each value and before its end.
@@ -216,7 +215,7 @@ func TestResume_Cancel(t *testing.T) {
 			}, func(_, v int) int {
 				at("after", v)
 				return v
-			}, retry.New(backoff.Constant(time.Hour)))(ctx, func(v int) bool {
+			}, constant(time.Hour))(ctx, func(v int) bool {
 				at("yield", v)
 				if v > 3 {
 					t.Errorf("%d came", v)
@@ -631,7 +630,7 @@ func TestResume_HeartbeatsAndResetAfterItems(t *testing.T) {
 
 // Resume keeps the contract of stream.Stream; each run of one and the same stream begins at start.
 func TestResume_Check(t *testing.T) {
-	everySecond := retry.New(backoff.Constant(time.Second))
+	everySecond := constant(time.Second)
 	for name, open := range map[string]func(at int) ints{
 		"at once": numbers(150, 9, false),
 		"slow":    numbers(20, 3, true),
@@ -661,7 +660,7 @@ type handling struct {
 // Where a handler that fails can be put, and what follows, as the table in docs/recipes.md says. The feed has the values 1
 // to 4, and is cut after 2. Handling 3 fails twice, or always.
 func TestResume_AHandlerThatFails(t *testing.T) {
-	policy := retry.New(backoff.Constant(time.Second), retry.Limit(3), retry.ResetAfterItems(1))
+	policy := constant(time.Second, retry.Limit(3), retry.ResetAfterItems(1))
 	for _, c := range []struct {
 		name   string
 		always bool

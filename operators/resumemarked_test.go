@@ -307,7 +307,7 @@ func TestResumeMarked_OpenReturnsNil(t *testing.T) {
 // ResumeMarked keeps the contract of stream.Stream; each run of one and the same stream begins at start, also side by
 // side.
 func TestResumeMarked_Check(t *testing.T) {
-	everySecond := retry.New(backoff.Constant(time.Second))
+	everySecond := constant(time.Second)
 	for name, open := range map[string]func(p int) marks{
 		"at once":   markedNumbers(150, 9, false),
 		"slow":      markedNumbers(20, 3, true),
@@ -451,6 +451,6 @@ func TestResumePositions_ABookmarkThatIsNotTaken(t *testing.T) {
 }
 
 func TestResumePositions_Check(t *testing.T) {
-	one := operators.ResumePositions(0, markedNumbers(20, 3, true), retry.New(backoff.Constant(time.Second)))
+	one := operators.ResumePositions(0, markedNumbers(20, 3, true), constant(time.Second))
 	streamtest.Check(t, func() marks { return one })
 }

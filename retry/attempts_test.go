@@ -35,7 +35,7 @@ func TestAttemptsWaitsBetweenItsTurns(t *testing.T) {
 
 // A loop that succeeds at once makes no Operation; Reset needs one. What else is allocated depends on inlining.
 func TestAttemptsMakesAnOperationOnlyForReset(t *testing.T) {
-	p := retry.New(backoff.Constant(time.Second), retry.Limit(3))
+	p := every(time.Second, retry.Limit(3))
 	allocations := func(reset bool) float64 {
 		return testing.AllocsPerRun(100, func() {
 			for a, err := range p.Attempts(t.Context()) {

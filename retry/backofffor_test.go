@@ -75,7 +75,7 @@ func TestBackoffFor(t *testing.T) {
 // A random number is drawn only for a backoff that is random.
 func TestBackoffFor_Draws(t *testing.T) {
 	drawn := 0
-	p := retry.New(backoff.Constant(1), retry.BackoffFor(is(errThrottled), backoff.Constant(1).Jitter(jitter.Full)),
+	p := every(1, retry.BackoffFor(is(errThrottled), backoff.Constant(1).Jitter(jitter.Full)),
 		retry.WithRand(func() float64 { drawn++; return 0.5 }))
 	op := p.Start(t.Context())
 	for i, err := range []error{errBoom, errThrottled, errBoom, errThrottled} {
@@ -88,7 +88,7 @@ func TestBackoffFor_Draws(t *testing.T) {
 
 // Every driver waits as BackoffFor says.
 func TestBackoffFor_EveryDriver(t *testing.T) {
-	p := retry.New(backoff.Constant(time.Second), retry.BackoffFor(is(errThrottled), backoff.Constant(time.Minute)))
+	p := every(time.Second, retry.BackoffFor(is(errThrottled), backoff.Constant(time.Minute)))
 	for name, run := range map[string]func(context.Context, func(context.Context) (int, error)) error{
 		"Do": func(ctx context.Context, f func(context.Context) (int, error)) error {
 			_, err := retry.Do(ctx, p, f)

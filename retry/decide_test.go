@@ -392,7 +392,7 @@ func TestState_FromTextHasSeenEveryFire(t *testing.T) {
 
 func TestPolicy_TextForm(t *testing.T) {
 	told := 0
-	p := retry.New(backoff.Constant(time.Hour), retry.Limit(9), retry.Within(time.Hour), retry.OnRetry(func(context.Context, retry.Event) { told++ }))
+	p := every(time.Hour, retry.Limit(9), retry.Within(time.Hour), retry.OnRetry(func(context.Context, retry.Event) { told++ }))
 	const text = "linear d=0s limit=2 stopat=10m maxretryafter=10h attempttimeout=1h10m resetafter=1m resetafteritems=3"
 	if err := p.UnmarshalText([]byte(text)); err != nil {
 		t.Fatal(err)

@@ -11,7 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
@@ -314,7 +313,7 @@ func TestName_OfATimeout(t *testing.T) {
 // A policy in a package variable logs to what main has set.
 func TestLog_NilIsTheDefaultAtTheTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := retry.New(backoff.Constant(time.Second), retry.Limit(1), retry.Name("prices"), retry.Log(nil))
+		p := every(time.Second, retry.Limit(1), retry.Name("prices"), retry.Log(nil))
 		before := slog.Default()
 		defer slog.SetDefault(before)
 		var b bytes.Buffer
@@ -376,7 +375,7 @@ func TestAStream_EachHookAlone(t *testing.T) {
 			}
 			return 1, nil
 		})
-		got, err := s.RetryWhen(retry.New(backoff.Constant(0), c.hook)).Collect(t.Context())
+		got, err := s.RetryWhen(every(0, c.hook)).Collect(t.Context())
 		if calls != c.want || len(got) != 1 || err != nil {
 			t.Errorf("%s: %d calls, want %d; the stream had %v, %v", name, calls, c.want, got, err)
 		}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,7 +30,7 @@ var (
 func TestDo_StartsNoGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		caller, before, attempts := goroutine.Current().ID, goroutine.Count(), 0
-		err := retry.Run(t.Context(), retry.New(backoff.Constant(time.Second), retry.Limit(3)), func(context.Context) error {
+		err := retry.Run(t.Context(), every(time.Second, retry.Limit(3)), func(context.Context) error {
 			attempts++
 			if id, n := goroutine.Current().ID, goroutine.Count(); id != caller || n > before {
 				t.Errorf("attempt %d runs on goroutine %d of %d, want %d of %d", attempts, id, n, caller, before)
@@ -457,19 +456,19 @@ func TestTheBudgetIsAskedLastAndNotForNothing(t *testing.T) {
 
 func TestWithLeavesThePolicyAsItIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var told strings.Builder
+		told := ""
 		say := func(s string) retry.Option {
-			return retry.OnRetry(func(context.Context, retry.Event) { told.WriteString(s) })
+			return retry.OnRetry(func(context.Context, retry.Event) { told += s })
 		}
 		base := every(time.Second, retry.Limit(1), say("base "))
 		one, two := base.With(say("one ")), base.With(say("two "), retry.Limit(2), retry.WithBackoff(backoff.Constant(time.Minute)))
 		for _, p := range []retry.Policy{base, one, two} {
 			c := calls{fails: -1}
 			_, _ = retry.Do(t.Context(), p, c.do)
-			told.WriteString("| ")
+			told += "| "
 		}
-		if want := "base | base one | base two base two | "; told.String() != want {
-			t.Errorf("got %q, want %q", told.String(), want)
+		if want := "base | base one | base two base two | "; told != want {
+			t.Errorf("got %q, want %q", told, want)
 		}
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
@@ -16,7 +15,7 @@ import (
 // attempt. So has an operation that was started.
 func TestSignal_OfAContinuedOperation(t *testing.T) {
 	signal := retry.NewSignal()
-	p := retry.New(backoff.Constant(time.Hour), retry.ResetOn(signal), retry.Limit(1))
+	p := every(time.Hour, retry.ResetOn(signal), retry.Limit(1))
 	stored := func(ctx context.Context) (s retry.State) {
 		op := p.Start(ctx)
 		if _, end := op.Failed(retry.Outcome{Err: errBoom}); end != nil {
@@ -70,7 +69,7 @@ func TestSignal_InTheWaitOfAnItem(t *testing.T) {
 		signal := retry.NewSignal()
 		time.AfterFunc(time.Minute, signal.Fire)
 		calls := 0
-		p := retry.New(backoff.Constant(time.Hour), retry.ResetOn(signal), retry.Limit(1))
+		p := every(time.Hour, retry.ResetOn(signal), retry.Limit(1))
 		_, err := operators.MapRetry(stream.Of(1), p, func(context.Context, int) (int, error) { calls++; return 0, errBoom },
 			operators.MapRetryOptions[int]{}).Collect(t.Context())
 		if gaveUp(t, err, retry.ErrLimit, 3, time.Hour+time.Minute); calls != 3 {

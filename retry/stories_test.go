@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/retryhttp"
@@ -364,7 +363,7 @@ func (s *story) tell(ctx context.Context, run func(context.Context, retry.Policy
 	budget := retry.NewBudget(10, 1, 1)
 	budget.Add(-5)
 	var notes []string
-	p := retry.New(backoff.Constant(2*time.Second), retry.WithBudget(budget), retry.ResetOn(signal)).
+	p := every(2*time.Second, retry.WithBudget(budget), retry.ResetOn(signal)).
 		With(storyHooks(&notes)...).With(s.opts...)
 	err := storyError(run(ctx, p, &play{turns: s.turns}))
 	for i, note := range notes {

@@ -181,7 +181,7 @@ func TestPolicyTextOfABudget(t *testing.T) {
 		text string
 		same bool
 	}{{text, true}, {"linear d=1s", true}, {"linear d=1s budget=3,1,0.5,1", false}} {
-		q := retry.New(backoff.Constant(0), retry.WithBudget(shared))
+		q := every(0, retry.WithBudget(shared))
 		if err := q.UnmarshalText([]byte(test.text)); err != nil || (budgetOf(q) == shared) != test.same {
 			t.Errorf("after %q, %v, the budget is %v; want the same one: %v", test.text, err, budgetOf(q), test.same)
 		}

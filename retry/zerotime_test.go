@@ -31,7 +31,7 @@ func (stopped) Stop() bool { return false }
 func TestAClockMayBeginAtTheZeroTime(t *testing.T) {
 	t.Run("Within", func(t *testing.T) {
 		var elapsed []time.Duration
-		p := retry.New(backoff.Constant(time.Second), retry.Within(3*time.Second), retry.WithClock(new(epoch)),
+		p := every(time.Second, retry.Within(3*time.Second), retry.WithClock(new(epoch)),
 			retry.OnRetry(func(_ context.Context, e retry.Event) { elapsed = append(elapsed, e.Elapsed) }))
 		err := retry.Run(t.Context(), p, func(context.Context) error { return errBoom })
 		gaveUp(t, err, retry.ErrExhausted, 4, 3*time.Second)
@@ -41,7 +41,7 @@ func TestAClockMayBeginAtTheZeroTime(t *testing.T) {
 	})
 	t.Run("ResetAfter", func(t *testing.T) {
 		clock, runs := new(epoch), 0
-		p := retry.New(backoff.Constant(0), retry.Limit(1), retry.ResetAfter(5*time.Second), retry.WithClock(clock))
+		p := every(0, retry.Limit(1), retry.ResetAfter(5*time.Second), retry.WithClock(clock))
 		_, err := stream.Defer(func(context.Context) stream.Stream[int] {
 			if runs++; runs == 2 {
 				clock.now = clock.now.Add(5 * time.Second)
@@ -54,7 +54,7 @@ func TestAClockMayBeginAtTheZeroTime(t *testing.T) {
 	})
 	t.Run("Budget", func(t *testing.T) {
 		clock := new(epoch)
-		p := retry.New(backoff.Constant(0), retry.WithClock(clock), retry.WithBudget(retry.NewBudget(1, 1, 0).Refill(1)))
+		p := every(0, retry.WithClock(clock), retry.WithBudget(retry.NewBudget(1, 1, 0).Refill(1)))
 		for range 2 {
 			err := retry.Run(t.Context(), p, func(context.Context) error { return errBoom })
 			gaveUp(t, err, retry.ErrBudget, 2, 0)
@@ -85,7 +85,7 @@ func TestDecide_TimesThatAreFarApart(t *testing.T) {
 		"without a wait there is no limit": {since: now, opts: []retry.Option{retry.WithBackoff(backoff.Backoff{})}, deadline: now},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := retry.New(backoff.Constant(time.Second), c.opts...)
+			p := every(time.Second, c.opts...)
 			var row retry.State
 			if err := row.UnmarshalText([]byte("attempts=1 retries=1 first=" + c.since.Format(time.RFC3339Nano))); err != nil {
 				t.Fatal(err)

@@ -13,7 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/retryhttp"
 	"github.com/retrywhen/retrywhen/stream"
@@ -242,7 +241,7 @@ func TestServer_ABodyThatNeverComes(t *testing.T) {
 		server := httptest.NewServer(http.HandlerFunc(stall))
 		defer server.Close()
 		client := server.Client()
-		client.Transport = retryhttp.NewTransport(client.Transport, retry.New(backoff.Constant(0), retry.Limit(2)), retryhttp.PeekTimeout(20*time.Millisecond))
+		client.Transport = retryhttp.NewTransport(client.Transport, quick(2), retryhttp.PeekTimeout(20*time.Millisecond))
 		resp, err := client.Get(server.URL)
 		if got := read(t, resp, err); got != begins+"20ms" {
 			t.Error(got)

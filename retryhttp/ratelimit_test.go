@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/retryhttp"
 )
@@ -104,8 +103,7 @@ func TestRateLimitHeaders(t *testing.T) {
 	for _, huge := range []string{"Retry-After-Ms: 9223372036854.775808", "Retry-After-Ms: 999999999999999999999999", "X-RateLimit-Reset: 99999999999999999999999999999", "X-RateLimit-Reset: 1" + fmt.Sprintf("%0400d", 0), `RateLimit: "a";r=0;t=99999999999999999999`, "X-RateLimit-Reset: 2999-01-01T00:00:00Z", "X-RateLimit-Reset: 61"} {
 		bubble(t, "past MaxRetryAfter", func(t *testing.T) {
 			s := newScript(status(429, "later", huge), ok)
-			p := retry.New(backoff.Constant(time.Second), retry.MaxRetryAfter(time.Minute))
-			resp, err := retryhttp.NewTransport(s, p, retryhttp.RateLimitHeaders()).RoundTrip(get(t, t.Context()))
+			resp, err := retryhttp.NewTransport(s, constant(1, retry.MaxRetryAfter(time.Minute)), retryhttp.RateLimitHeaders()).RoundTrip(get(t, t.Context()))
 			if got := read(t, resp, err); got != "429 later" {
 				t.Error(huge, got)
 			}

@@ -455,14 +455,7 @@ func TestAttack_AScheduleThatIsFiredTwice(t *testing.T) {
 			srv := start(t)
 			nc := connect(t, srv)
 			q := open(t, nc, durable.Config{Policy: retry.New(backoff.Constant(1100*time.Millisecond), retry.Limit(1))})
-			js, err := jetstream.New(connect(t, srv))
-			if err != nil {
-				t.Fatal(err)
-			}
-			s, err := js.Stream(t.Context(), "retrywhen-q")
-			if err != nil {
-				t.Fatal(err)
-			}
+			js, s := streamOf(t, connect(t, srv))
 			for _, id := range []string{"done", "dead"} {
 				put(t, q, "", durable.PutID(id))
 			}

@@ -270,10 +270,10 @@ func TestAJobWithoutAnIDHasNoHeaders(t *testing.T) {
 	}
 }
 
-// lastMessage returns the last message of a job of the queue q.
-func lastMessage(t *testing.T, srv *embedded.Server, id string) *jetstream.RawStreamMsg {
+// streamOf returns the stream of the queue q.
+func streamOf(t *testing.T, nc *nats.Conn) (jetstream.JetStream, jetstream.Stream) {
 	t.Helper()
-	js, err := jetstream.New(connect(t, srv))
+	js, err := jetstream.New(nc)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,6 +281,13 @@ func lastMessage(t *testing.T, srv *embedded.Server, id string) *jetstream.RawSt
 	if err != nil {
 		t.Fatal(err)
 	}
+	return js, s
+}
+
+// lastMessage returns the last message of a job of the queue q.
+func lastMessage(t *testing.T, srv *embedded.Server, id string) *jetstream.RawStreamMsg {
+	t.Helper()
+	_, s := streamOf(t, connect(t, srv))
 	m, err := s.GetLastMsgForSubject(t.Context(), "retrywhen.q.job."+id+".*")
 	if err != nil {
 		t.Fatal(err)

@@ -371,14 +371,7 @@ func TestALongAttemptLeavesNoMark(t *testing.T) {
 	id := put(t, q, "")
 	work(t, q, 1, func(context.Context, *durable.Job) error { time.Sleep(6 * time.Second); return nil })
 	untilEmpty(t, q)
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := js.Stream(t.Context(), "retrywhen-q")
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, s := streamOf(t, nc)
 	m, err := s.GetLastMsgForSubject(t.Context(), "retrywhen.q.job."+id+".*")
 	if !errors.Is(err, jetstream.ErrMsgNotFound) {
 		t.Errorf("got %v, %v, want no message", m, err)

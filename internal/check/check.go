@@ -2,12 +2,14 @@
 package check
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
 	"regexp"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -83,6 +85,41 @@ func Exits(f func()) (yes bool) {
 	<-done
 	return yes
 }
+
+// After calls f on another goroutine, after that many turns of the scheduler. done is closed when f has returned.
+func After(turns int, f func()) (done <-chan struct{}) {
+	returned := make(chan struct{})
+	go func() {
+		defer close(returned)
+		for range turns {
+			runtime.Gosched()
+		}
+		f()
+	}()
+	return returned
+}
+
+// Parent is a context that counts what waits for its end: contexts made of it that have not been cancelled, and functions.
+type Parent struct {
+	context.Context
+	Waiting atomic.Int64
+}
+
+// AfterFunc is what package context calls.
+func (p *Parent) AfterFunc(func()) (stop func() bool) {
+	p.Waiting.Add(1)
+	var stopped atomic.Bool
+	return func() bool {
+		first := !stopped.Swap(true)
+		if first {
+			p.Waiting.Add(-1)
+		}
+		return first
+	}
+}
+
+// Value hides the embedded context, so that package context does not use it directly.
+func (*Parent) Value(any) any { return nil }
 
 var (
 	goBlock = regexp.MustCompile("(?ms)^```go\\b[^\n]*\n(.*?)^```")

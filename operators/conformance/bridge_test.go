@@ -6,7 +6,6 @@ import (
 
 	"github.com/reactivex/rxgo/v2"
 
-	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/operators/rx"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
@@ -30,7 +29,7 @@ func TestBridge_KeepsTheContract(t *testing.T) {
 		t.Run(name+", there and back, retried", func(t *testing.T) {
 			streamtest.Check(t, func() stream.Stream[int] {
 				return rx.ToStream[int](func(ctx context.Context) rxgo.Observable {
-					return rx.RetryWhen(src, retry.New(backoff.Constant(3*ms), retry.Limit(2)), rxgo.WithContext(ctx))
+					return rx.RetryWhen(src, constant(3*ms, retry.Limit(2)), rxgo.WithContext(ctx))
 				})
 			})
 		})

@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
@@ -224,7 +223,7 @@ var catalogue = []section{
 		op("operators.MapRetry", "MapRetry(b fails once, wait 4ms)", given("-a-b-c|"), func(in []text) text {
 			return stream.Defer(func(context.Context) text {
 				failed := false
-				return operators.MapRetry(in[0], retry.New(backoff.Constant(4*ms)), func(_ context.Context, v string) (string, error) {
+				return operators.MapRetry(in[0], constant(4*ms), func(_ context.Context, v string) (string, error) {
 					if v == "b" && !failed {
 						failed = true
 						return "", errBoom
@@ -402,7 +401,7 @@ var catalogue = []section{
 		op("operators.Resume", `Resume("", open, after, 1ms)`, given("open(\"\"): -a-b#\n-c#\n-d|"), func(in []text) text {
 			open := func(string) text { return in[0] }
 			after := func(at, v string) string { return at + v }
-			return operators.Resume("", open, after, retry.New(backoff.Constant(ms), retry.Limit(5)))
+			return operators.Resume("", open, after, constant(ms, retry.Limit(5)))
 		}).with(passing),
 		op("operators.ResumeMarked", `ResumeMarked("", open, 1ms; x is a bookmark)`, given("open(\"\"): -a-x#\n-x#\n-b|"), func(in []text) text {
 			open := func(at string) stream.Stream[operators.Marked[string, string]] {
@@ -410,7 +409,7 @@ var catalogue = []section{
 					return operators.Marked[string, string]{Value: v, At: at + v, Bookmark: v == "x"}
 				})
 			}
-			return operators.ResumeMarked("", open, retry.New(backoff.Constant(ms), retry.Limit(5)))
+			return operators.ResumeMarked("", open, constant(ms, retry.Limit(5)))
 		}).with(passing),
 		op("operators.ResumePositions", `ResumePositions("", open, 1ms; x is a bookmark)`, given("open(\"\"): -a-x#\n-x#\n-b|"), func(in []text) text {
 			open := func(at string) stream.Stream[operators.Marked[string, string]] {
@@ -418,7 +417,7 @@ var catalogue = []section{
 					return operators.Marked[string, string]{Value: v, At: at + v, Bookmark: v == "x"}
 				})
 			}
-			all := operators.ResumePositions("", open, retry.New(backoff.Constant(ms), retry.Limit(5)))
+			all := operators.ResumePositions("", open, constant(ms, retry.Limit(5)))
 			return operators.Map(all, func(m operators.Marked[string, string]) string { return m.Value })
 		}).with(passing),
 		source("operators.Poll", "Poll(5ms, 0, pages of ab, none, c, an error, d; 2ms)", func() text {
@@ -437,7 +436,7 @@ var catalogue = []section{
 						return nil, at, errBoom
 					}
 					return strings.Split(page, ""), at + len(page), nil
-				}, retry.New(backoff.Constant(2*ms)))
+				}, constant(2*ms))
 			})
 		}),
 	}},

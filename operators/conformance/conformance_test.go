@@ -20,7 +20,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/internal/check"
+	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 	"github.com/retrywhen/retrywhen/streamtest"
 )
@@ -45,6 +47,11 @@ type (
 // again answers each failure after d.
 func again(d time.Duration) handler {
 	return func(f failures) failures { return f.Delay(d) }
+}
+
+// constant is the policy that answers each failure after d, as long as opts let it.
+func constant(d time.Duration, opts ...retry.Option) retry.Policy {
+	return retry.New(backoff.Constant(d), opts...)
 }
 
 // wait waits for d on the clock of ctx, like code that takes time.

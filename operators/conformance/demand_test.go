@@ -11,9 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/operators"
-	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 	"github.com/retrywhen/retrywhen/streamtest"
 )
@@ -68,7 +66,7 @@ func (f *feed) ahead(t *testing.T, s *session, src stream.Stream[int], d time.Du
 func TestBackpressure_OneByOne(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		f := &feed{total: 100, perAttempt: 7}
-		src := f.stream().RetryWhen(retry.New(backoff.Constant(3 * ms)))
+		src := f.stream().RetryWhen(constant(3 * ms))
 		if n := f.ahead(t, s, src, 10*ms); n != 0 {
 			t.Errorf("the source was ahead by %d", n)
 		}
@@ -145,7 +143,7 @@ func TestMillionFailures(t *testing.T) {
 	for name, retried := range map[string]func(stream.Stream[int]) stream.Stream[int]{
 		"Retry":   func(s stream.Stream[int]) stream.Stream[int] { return s.Retry(math.MaxInt32) },
 		"handler": func(s stream.Stream[int]) stream.Stream[int] { return s.RetryWhen(again(0)) },
-		"policy":  func(s stream.Stream[int]) stream.Stream[int] { return s.RetryWhen(retry.New(backoff.Constant(0))) },
+		"policy":  func(s stream.Stream[int]) stream.Stream[int] { return s.RetryWhen(constant(0)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			const failures = 1_000_000 / slowdown
@@ -183,7 +181,7 @@ func TestMillionFailures(t *testing.T) {
 // A million failures, cancelled in the middle: the context is checked before each attempt, although no source checks it.
 // RxJava and Reactor check their cancelled flag, RxJS closed.
 func TestMillionFailures_Cancelled(t *testing.T) {
-	for name, h := range map[string]stream.RetryHandler{"handler": again(0), "policy": retry.New(backoff.Constant(0))} {
+	for name, h := range map[string]stream.RetryHandler{"handler": again(0), "policy": constant(0)} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			n := 0

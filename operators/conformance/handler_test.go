@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
@@ -19,7 +18,7 @@ import (
 func TestPredicate_Yes(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		var asked []error
-		policy := retry.New(backoff.Constant(2*ms), retry.If(func(err error) bool {
+		policy := constant(2*ms, retry.If(func(err error) bool {
 			asked = append(asked, err)
 			return true
 		}))
@@ -35,7 +34,7 @@ func TestPredicate_Yes(t *testing.T) {
 // the same. With RxJS the delay function throws the error again.
 func TestPredicate_No(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
-		policy := retry.New(backoff.Constant(time.Hour), retry.If(func(err error) bool { return err != errBoom }))
+		policy := constant(time.Hour, retry.If(func(err error) bool { return err != errBoom }))
 		src := streamtest.Cold[string](s, "-a#").Errors(errBoom)
 		_, err := src.RetryWhen(policy).Collect(s.Context())
 		if err != errBoom || s.Elapsed() != 2*ms {
@@ -67,7 +66,7 @@ func TestPredicate_SeesTheAttemptNumbers(t *testing.T) {
 func TestPredicate_Panics(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, "-a#")
-		policy := retry.New(backoff.Constant(ms), retry.If(func(error) bool { panic("what an error") }))
+		policy := constant(ms, retry.If(func(error) bool { panic("what an error") }))
 		func() {
 			defer func() {
 				if v := recover(); v != "what an error" {

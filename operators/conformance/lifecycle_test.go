@@ -144,7 +144,7 @@ func TestRetryWhen_ConsumerCancelsMidWait(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		for name, h := range map[string]stream.RetryHandler{
 			"handler": again(time.Hour),
-			"policy":  retry.New(backoff.Constant(time.Hour)),
+			"policy":  constant(time.Hour),
 		} {
 			src := streamtest.Cold[string](s, "--a--#")
 			e := streamtest.ExpectDuring(s, src.RetryWhen(h), "^--------!")

@@ -12,7 +12,6 @@ import (
 
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/jitter"
-	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 	"github.com/retrywhen/retrywhen/streamtest"
@@ -168,9 +167,9 @@ func TestPolicy_ResetWhenTheAttemptLivedLongEnough(t *testing.T) {
 func TestPolicy_LimitCountsInARow(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := func() text { return streamtest.Cold[string](s, "a#\n#\nb#\n#\nc#\n#\n#\n#").Stream }
-		row := retry.New(backoff.Constant(0), retry.Limit(2), retry.ResetAfterItems(1))
+		row := constant(0, retry.Limit(2), retry.ResetAfterItems(1))
 		streamtest.Expect(s, src().RetryWhen(row)).Error(retry.ErrExhausted).ToBe("abc#")
-		all := retry.New(backoff.Constant(0), retry.Limit(2))
+		all := constant(0, retry.Limit(2))
 		streamtest.Expect(s, src().RetryWhen(all)).Error(retry.ErrExhausted).ToBe("ab#")
 	})
 }
@@ -181,7 +180,7 @@ func TestPolicy_ErrorDictatesTheDelay(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		busy := retry.RetryAfter(errBoom, 20*ms)
 		src := streamtest.Cold[string](s, "a#\nb#\nc#\nd|").Errors(busy, errBoom, retry.RetryAfter(errBoom, -1))
-		streamtest.Expect(s, src.RetryWhen(retry.New(backoff.Constant(5*ms)))).ToBe("a 20ms b-----c-----d|")
+		streamtest.Expect(s, src.RetryWhen(constant(5*ms))).ToBe("a 20ms b-----c-----d|")
 		b := backoff.Constant(time.Hour).Jitter(jitter.Default)
 		src = streamtest.Cold[string](s, "a#\nb#\nc|").Errors(busy)
 		policy := retry.New(b, retry.WithRand(s.Rand(0, 0.5)))
@@ -201,7 +200,7 @@ func TestPolicy_DictatedDelaysHaveBounds(t *testing.T) {
 		src := func(d time.Duration) text {
 			return streamtest.Cold[string](s, "#\na|").Errors(retry.RetryAfter(errBoom, d)).Stream
 		}
-		patient := retry.New(backoff.Constant(ms), retry.MaxRetryAfter(20*ms))
+		patient := constant(ms, retry.MaxRetryAfter(20*ms))
 		streamtest.Expect(s, src(20*ms).RetryWhen(patient)).ToBe("20ms a|")
 		streamtest.Expect(s, src(20*ms+1).RetryWhen(patient)).Error(retry.ErrExhausted).ToBe("#")
 
@@ -266,7 +265,7 @@ func TestPolicy_BudgetSharedByAHundredStreams(t *testing.T) {
 // RxJava have no such value.
 func TestPolicy_IsSharedWithoutState(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
-		policy := operators.ExpBackoff(jitter.None, ms, 3)
+		policy := retry.New(backoff.Quadratic(ms), retry.Limit(3))
 		var all []*streamtest.Expectation[string]
 		for range 5 {
 			all = append(all, streamtest.Expect(s, streamtest.Cold[string](s, "#").RetryWhen(policy)).Error(retry.ErrExhausted))

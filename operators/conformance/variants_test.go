@@ -3,18 +3,14 @@ package conformance_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/operators"
-	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -64,7 +60,7 @@ var variants = []entry{
 	}).readsAhead(2),
 
 	variant("MapRetry/one worker, in order", func(s text) text {
-		return operators.MapRetry(s, retry.New(backoff.Constant(0)), func(_ context.Context, v string) (string, error) { return v, nil },
+		return operators.MapRetry(s, constant(0), func(_ context.Context, v string) (string, error) { return v, nil },
 			operators.MapRetryOptions[string]{Workers: 1, Ordered: true})
 	}).readsAhead(9),
 	variant("ConcatMap/outer", func(s text) text { return operators.ConcatMap(s, only) }).with(passing | looking | stopping),
@@ -155,41 +151,18 @@ func second(_, b string) string           { return b }
 func always(s text) func(string) text     { return func(string) text { return s } }
 func flat(s stream.Stream[[]string]) text { return operators.ConcatMap(s, stream.FromSlice[string]) }
 
-// countedContext is a parent that counts the contexts made of it that have not been cancelled.
-type countedContext struct {
-	context.Context
-	done     chan struct{}
-	children atomic.Int64
-}
-
-func (c *countedContext) Done() <-chan struct{} { return c.done }
-
-func (c *countedContext) Value(any) any { return nil }
-
-func (c *countedContext) AfterFunc(func()) func() bool {
-	c.children.Add(1)
-	var stopped atomic.Bool
-	return func() bool {
-		first := !stopped.Swap(true)
-		if first {
-			c.children.Add(-1)
-		}
-		return first
-	}
-}
-
 // A run that has ended leaves no context that its parent would keep.
 func TestVariants_ContextsOfARunEndWithIt(t *testing.T) {
 	for _, e := range variants {
 		bubble(t, e.name, func(t *testing.T) {
-			ctx := &countedContext{Context: t.Context(), done: make(chan struct{})}
+			ctx := &check.Parent{Context: t.Context()}
 			for _, end := range []text{stream.Empty[string](), stream.Fail[string](errBoom)} {
 				for _, stop := range []int{1, 9} {
 					n := 0
 					_ = e.run(ctx, paced("abc", 6*ms, end), func(any) bool { n++; return n < stop })
 				}
 			}
-			if n := ctx.children.Load(); n != 0 {
+			if n := ctx.Waiting.Load(); n != 0 {
 				t.Errorf("%d contexts are left", n)
 			}
 		})
@@ -203,7 +176,7 @@ func TestVariants_ValuesAndEnd(t *testing.T) {
 			for letters, end := range map[string]text{"abcdefg": stream.Empty[string](), "ab": stream.Fail[string](errBoom), "": stream.Empty[string]()} {
 				var came strings.Builder
 				err := e.run(t.Context(), paced(letters, 6*ms, end), func(v any) bool {
-					fmt.Fprint(&came, v)
+					came.WriteString(v.(string))
 					return true
 				})
 				if failed := letters == "ab"; came.String() != letters || errors.Is(err, errBoom) != failed || (err != nil) != failed {
@@ -224,17 +197,10 @@ func TestVariants_CancelAtAnyMoment(t *testing.T) {
 		t.Run(e.name, func(t *testing.T) {
 			for round := range 50 {
 				ctx, cancel := context.WithCancelCause(t.Context())
-				done := make(chan struct{})
-				go func() {
-					defer close(done)
-					for range round * 3 {
-						runtime.Gosched()
-					}
-					cancel(errCause)
-				}()
+				done := check.After(round*3, func() { cancel(errCause) })
 				var came strings.Builder
 				err := e.run(ctx, stream.FromSlice(strings.Split(letters, "")), func(v any) bool {
-					fmt.Fprint(&came, v)
+					came.WriteString(v.(string))
 					return true
 				})
 				if got := came.String(); !strings.HasPrefix(letters, got) || err == nil && got != letters ||

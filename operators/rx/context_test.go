@@ -2,13 +2,14 @@ package rx_test
 
 import (
 	"context"
-	"sync/atomic"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/reactivex/rxgo/v2"
 
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/operators/rx"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -88,32 +89,38 @@ func TestBothContexts_NothingIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		lasting := &countingContext{Context: ctx}
+		lasting := &check.Parent{Context: ctx}
 		o := rx.FromStream(stream.Of(1), rxgo.WithContext(lasting))
 		for range 3 {
 			expect(t, o.Observe(rxgo.WithContext(t.Context())), []any{1}, nil)
 		}
 		synctest.Wait()
-		if n := lasting.waiting.Load(); n != 0 {
+		if n := lasting.Waiting.Load(); n != 0 {
 			t.Errorf("%d functions still wait for its end", n)
 		}
 	})
 }
 
-// countingContext counts the functions that wait for its end.
-type countingContext struct {
-	context.Context
-	waiting atomic.Int64
+func TestTheContextsOfARunEndWithIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		made := &check.Parent{Context: t.Context()}
+		given := &check.Parent{Context: t.Context()}
+		o := rx.FromStream(stream.Of(1, 2, 3), rxgo.WithContext(made))
+		for range 3 {
+			var got []int
+			for item := range o.Observe(rxgo.WithContext(given)) {
+				if item.E != nil {
+					t.Fatal(item.E)
+				}
+				got = append(got, item.V.(int))
+			}
+			if !slices.Equal(got, []int{1, 2, 3}) {
+				t.Error(got)
+			}
+		}
+		synctest.Wait()
+		if n, m := made.Waiting.Load(), given.Waiting.Load(); n != 0 || m != 0 {
+			t.Errorf("%d and %d contexts are left", n, m)
+		}
+	})
 }
-
-// AfterFunc is what package context calls.
-func (c *countingContext) AfterFunc(f func()) (stop func() bool) {
-	c.waiting.Add(1)
-	return func() bool {
-		c.waiting.Add(-1)
-		return true
-	}
-}
-
-// Value hides the embedded context, so that package context does not use it directly.
-func (c *countingContext) Value(any) any { return nil }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reactivex/rxgo/v2"
 
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/operators/rx"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -205,13 +206,13 @@ func TestMistakesPanicAtConstruction(t *testing.T) {
 			rx.FromStream(stream.Of(1), rxgo.WithBufferedChannel(-1))
 		},
 	} {
-		t.Run(want, func(t *testing.T) { expectPanic(t, want, build) })
+		t.Run(want, func(t *testing.T) { check.Panics(t, want, build) })
 	}
 	t.Run("nil handler function", func(t *testing.T) {
-		expectPanic(t, "rx: RetryWhen: h is nil", func() { rx.RetryWhen(src, stream.RetryHandlerFunc(nil)) })
+		check.Panics(t, "rx: RetryWhen: h is nil", func() { rx.RetryWhen(src, stream.RetryHandlerFunc(nil)) })
 	})
 	t.Run("nil pointer", func(t *testing.T) {
-		expectPanic(t, "rx: Wrap: o is nil", func() { rx.Wrap((*rxgo.ObservableImpl)(nil)) })
+		check.Panics(t, "rx: Wrap: o is nil", func() { rx.Wrap((*rxgo.ObservableImpl)(nil)) })
 	})
 }
 

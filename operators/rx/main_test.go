@@ -59,12 +59,7 @@ var (
 	errCause = errors.New("the cause of the cancellation")
 )
 
-// What tests of several packages need, under short names.
-var (
-	bubble      = check.Bubble
-	expectPanic = check.Panics
-	recovered   = check.Recovered
-)
+var bubble = check.Bubble
 
 // feed makes sources for a test and records their attempts. An attempt sends 1 to n, then fails. The last one sends 1 to
 // n and ends without an error.

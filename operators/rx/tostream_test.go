@@ -10,9 +10,11 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
 
 	"github.com/reactivex/rxgo/v2"
 
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/operators/rx"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -174,7 +176,7 @@ func TestToStream_CancelledBefore(t *testing.T) {
 func TestToStream_ConsumerPanics(t *testing.T) {
 	eachSource(t, func(t *testing.T, source func(int, error) stream.Stream[int]) {
 		type mine struct{ int }
-		if v := recovered(func() {
+		if v := check.Recovered(func() {
 			_ = source(many, nil).ForEach(t.Context(), func(v int) {
 				if v == 2 {
 					panic(mine{v})
@@ -442,14 +444,7 @@ func TestToStream_CancelAtAnyMoment(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for round := range 50 {
 				ctx, cancel := context.WithCancelCause(t.Context())
-				done := make(chan struct{})
-				go func() {
-					defer close(done)
-					for range round * 3 {
-						runtime.Gosched()
-					}
-					cancel(errCause)
-				}()
+				done := check.After(round*3, func() { cancel(errCause) })
 				last := 0
 				err := rx.ToStream[int](func(ctx context.Context) rxgo.Observable { return open(ctx, 30, nil) }).ForEach(ctx, func(v int) {
 					if v != last+1 {
@@ -484,4 +479,32 @@ func TestToStream_AContextForEachRun(t *testing.T) {
 			t.Errorf("%d contexts", len(own))
 		}
 	})
+}
+
+// withNil runs a source of one nil item as a stream of T.
+func withNil[T any]() error {
+	n := 0
+	err := rx.ToStream[T](func(context.Context) rxgo.Observable {
+		return rxgo.Just(1)().Map(func(context.Context, any) (any, error) { return nil, nil })
+	}).ForEach(context.Background(), func(T) { n++ })
+	if err == nil && n != 1 {
+		return errors.New("the item is lost")
+	}
+	return err
+}
+
+func TestToStream_NilItems(t *testing.T) {
+	for name, run := range map[string]func() error{
+		"any": withNil[any], "error": withNil[error], "*int": withNil[*int], "[]int": withNil[[]int],
+		"map": withNil[map[string]int], "func": withNil[func()], "chan": withNil[chan int], "unsafe.Pointer": withNil[unsafe.Pointer],
+	} {
+		if err := run(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, run := range map[string]func() error{"int": withNil[int], "struct {}": withNil[struct{}], "[1]int": withNil[[1]int]} {
+		if err, want := run(), "rx: ToStream: item 1 is <nil>, want "+name; err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
 }

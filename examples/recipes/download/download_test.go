@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -128,7 +127,7 @@ func TestDownload_Killed(t *testing.T) {
 	}
 	mu.Unlock()
 	_, repeated := killed.Seen(t, effects).Count(1, 0) // an event is how many bytes there are
-	killed.Row(t, "A download", 20, "the reads of 8 MiB", 0, strconv.Itoa(repeated))
+	killed.Row(t, "A download", 20, "the reads of 8 MiB", 0, fmt.Sprint(repeated))
 
 	if err := os.Rename(path, path+".part"); err != nil {
 		t.Fatal(err)

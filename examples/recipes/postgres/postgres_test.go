@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/retrywhen/retrywhen/examples/internal/killed"
 	"github.com/retrywhen/retrywhen/examples/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/debian"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
@@ -105,5 +106,29 @@ func TestEvents_FromAPosition(t *testing.T) {
 	second, err := postgres.Events(url, first[11], poll, proxy.Policy).Take(8).Collect(t.Context())
 	if err != nil || second[0].Body != "13" || second[7].Body != "20" {
 		t.Error(second, err)
+	}
+}
+
+func TestMain(m *testing.M) { killed.Main(m, program) }
+
+// program stores the position with each event.
+func program(ctx context.Context, e *killed.Effects, args []string) error {
+	var at postgres.Event
+	e.Start(&at)
+	return killed.Follow(ctx, e, 500, postgres.Events(args[0], at, poll, proxy.Policy), func(v postgres.Event) (int, any) {
+		n, _ := strconv.Atoi(v.Body)
+		return n, v
+	})
+}
+
+func TestEvents_Killed(t *testing.T) {
+	server := debian.StartPostgres(t)
+	server.Connect(t, postgres.Schema)
+	url := server.URL(server.Address)
+	written := make(chan error, 1)
+	go func() { written <- write(t.Context(), url, 1, 500) }()
+	killed.Check(t, "Postgres, LISTEN/NOTIFY", 10, 40, 500, "0", url)
+	if err := <-written; err != nil {
+		t.Error(err)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -217,11 +216,11 @@ func TestHandlerBoundsTheWork(t *testing.T) {
 // Invalid parts of an address are ignored and reported.
 func TestStateIgnoresInvalidParameters(t *testing.T) {
 	for query, want := range map[string]string{
+		strings.Repeat("x", 2*maxParameter) + "=": "",
 		"utm_source=news&jobs=7":                  "jobs=7",
 		"jobs=x&retries=3":                        "retries=3",
 		"s=linear+d=1s&s=liner&s=constant+d=1s":   "s=linear+d=1s&s=constant+d=1s",
 		"s=liner":                                 "",
-		strings.Repeat("x", 2*maxParameter) + "=": "",
 	} {
 		values, err := url.ParseQuery(query)
 		if err != nil {
@@ -261,7 +260,7 @@ func TestStateLimits(t *testing.T) {
 		}
 		for text := range strings.FieldsSeq(test.wrong) {
 			_, problems := ParseState(url.Values{name: {text}})
-			if want := strings.Replace(test.want, "%q", strconv.Quote(text), 1); len(problems) != 1 || problems[0].Message != want {
+			if want := strings.Replace(test.want, "%q", fmt.Sprintf("%q", text), 1); len(problems) != 1 || problems[0].Message != want {
 				t.Errorf("%s=%s: %v, want %s", name, text, problems, want)
 			}
 		}

@@ -34,31 +34,31 @@ func atEnd(f func()) Progress {
 }
 
 func TestParseStrategy(t *testing.T) {
+	for _, text := range []string{
+		"linear d=1s budget=10,1",
+		"linear d=1s budget=10,1,x",
+		"linear d=1s budget=1,2,0",
+		"linear d=1s budget",
+		"linear d=1s layers=11",
+		"linear d=1s processes=0",
+		": linear d=1s",
+		"linear d=1s place=",
+		"x: ",
+		"linear place=one-process d=1s limit=3 place=one-process2",
+	} {
+		if s, err := ParseStrategy(text); err == nil {
+			t.Errorf("%q is read as %s", text, s)
+		}
+	}
 	for text, want := range map[string]string{
 		"linear d=1s": "linear d=1s",
-		" mine :  linear  d=1s tiled PLACE=by-key ":                "mine: linear d=1s tiled place=by-key",
-		"constant d=1s jitter=deviation:0.3":                       "constant d=1s jitter=deviation:0.3",
-		"a: constant d=1s jitter=uniform:0.5:1.5":                  "a: constant d=1s jitter=uniform:0.5:1.5",
-		"linear d=1s budget=10,1,0.1 layers=3 processes=20":        "linear d=1s budget=10,1,0.1 layers=3 processes=20",
-		"linear d=1s Budget=10,1,0.1,5 layers=1 processes=1":       "linear d=1s budget=10,1,0.1,5",
-		"linear d=1s budget=10,1":                                  "",
-		"linear d=1s budget=10,1,x":                                "",
-		"linear d=1s budget=1,2,0":                                 "",
-		"linear d=1s budget":                                       "",
-		"linear d=1s layers=11":                                    "",
-		"linear d=1s processes=0":                                  "",
-		": linear d=1s":                                            "",
-		"linear d=1s place=":                                       "",
-		"x: ":                                                      "",
-		"linear place=one-process d=1s limit=3 place=one-process2": "",
+		" mine :  linear  d=1s tiled PLACE=by-key ":          "mine: linear d=1s tiled place=by-key",
+		"constant d=1s jitter=deviation:0.3":                 "constant d=1s jitter=deviation:0.3",
+		"a: constant d=1s jitter=uniform:0.5:1.5":            "a: constant d=1s jitter=uniform:0.5:1.5",
+		"linear d=1s budget=10,1,0.1 layers=3 processes=20":  "linear d=1s budget=10,1,0.1 layers=3 processes=20",
+		"linear d=1s Budget=10,1,0.1,5 layers=1 processes=1": "linear d=1s budget=10,1,0.1,5",
 	} {
 		s, err := ParseStrategy(text)
-		if want == "" {
-			if err == nil {
-				t.Errorf("%q is read as %s", text, s)
-			}
-			continue
-		}
 		if err != nil || s.String() != want {
 			t.Errorf("%q: %s, %v; want %s", text, s, err, want)
 		}
