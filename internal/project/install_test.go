@@ -21,7 +21,7 @@ var later = []string{"in a clone", "from the first release on"}
 func TestInstallLines(t *testing.T) {
 	inTop(t)
 	lines := map[string]string{} // with the file
-	for _, file := range strings.Fields(command(t, nil, "git", "ls-files", "*.md", "*.go", "*.html", "*.txt", "*.js")) {
+	for file := range strings.FieldsSeq(command(t, nil, "git", "ls-files", "*.md", "*.go", "*.html", "*.txt", "*.js")) {
 		if strings.HasSuffix(file, "internal/project/install_test.go") {
 			continue
 		}
