@@ -203,9 +203,9 @@ func TestAShorterLease(t *testing.T) {
 		put(t, q, "")
 	}
 	eventually(t, "they have begun", func() bool { return attempts.Load() == 4 })
-	other := open(t, srv, durable.Config{Lease: 2 * time.Second, Update: true})
+	other := open(t, srv, durable.Config{Lease: 3 * time.Second, Update: true})
 	work(t, other, 4, handler)
-	time.Sleep(5 * time.Second) // more than two of the new leases
+	time.Sleep(7 * time.Second) // more than two of the new leases
 	if n := attempts.Load(); n != 4 {
 		t.Errorf("%d attempts at 4 jobs", n)
 	}
