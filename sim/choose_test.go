@@ -203,6 +203,16 @@ func TestChooseUnbeaten(t *testing.T) {
 	}
 }
 
+// Of those that serve all at most a tenth later than the soonest, the one with the fewest refusals is recommended.
+func TestChooseRecommends(t *testing.T) {
+	for end, want := range map[time.Duration]int{110: 1, 111: 0} {
+		r := Choices{Choices: []Choice{{Meets: true, End: 100, Refusals: 2}, {Meets: true, End: end, Refusals: 1}}, Recommended: -1}
+		if r.compare(); r.Recommended != want {
+			t.Errorf("an end at %d against 100: number %d is recommended, want %d", end, r.Recommended, want)
+		}
+	}
+}
+
 func TestChooseRefuses(t *testing.T) {
 	for want, change := range map[string]func(*Choose){
 		"Clients is 0":               func(c *Choose) { c.Clients = 0 },

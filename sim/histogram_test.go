@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 )
 
 func TestBucketsHoldTheirNumbers(t *testing.T) {
@@ -63,5 +64,14 @@ func TestPercentiles(t *testing.T) {
 		if m.add(7); m.percentile(50) != 7 || m.count != 1 {
 			t.Errorf("after a reset: %+v", m.counts())
 		}
+	}
+}
+
+func TestConfidence(t *testing.T) {
+	if got := (Counts{SD: 10, Count: 25}).Confidence(); math.Abs(got-3.92) > 1e-9 {
+		t.Errorf("of 25 values with a deviation of 10: %v, want 3.92", got)
+	}
+	if got := (Spread{SD: 10 * time.Second, Count: 25}).Confidence(); got != 3920*time.Millisecond {
+		t.Errorf("of 25 values with a deviation of 10 s: %v, want 3.92 s", got)
 	}
 }

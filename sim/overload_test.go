@@ -122,6 +122,15 @@ func TestOverloadWithoutRetriesRecoversInTheTimeOfTheQueue(t *testing.T) {
 	}
 }
 
+// Each source of random numbers of a run has numbers of its own.
+func TestOverloadsSourcesDiffer(t *testing.T) {
+	arrivals, work, policies, failing := new(Overload).random()
+	first := map[uint64]bool{arrivals.Uint64(): true, work.Uint64(): true, policies.Uint64(): true, failing.Uint64(): true}
+	if len(first) != 4 {
+		t.Errorf("%d sources differ, want 4", len(first))
+	}
+}
+
 // With three to five retries the server does not recover from a standstill of a few seconds. With a budget it does, and
 // hardly later than without retries.
 func TestOverloadIsMetastable(t *testing.T) {
