@@ -68,7 +68,7 @@ func TestAfter_ControlRecords(t *testing.T) {
 				values++
 			}
 		})
-		return at[1] < 3
+		return values < 4 || at[1] < 3 // the other partitions may come later
 	})
 	if err != nil || at != (kafka.Position{1, 3, 1}) || values != 4 {
 		t.Errorf("%d values, position %v, %v", values, at, err)
