@@ -3,6 +3,7 @@ package backoff_test
 import (
 	"encoding"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -222,6 +223,15 @@ func TestParseSaysWhatIsWrongWhereAndWhatIsRight(t *testing.T) {
 		pe, ok := err.(*backoff.ParseError)
 		if !ok || pe.Text != tt.text || !strings.HasPrefix(tt.text[pe.Offset:], pe.Word) {
 			t.Errorf("Parse(%q) fails with %#v", tt.text, err)
+		}
+	}
+}
+
+func TestParseErrorHasTheAllowedNames(t *testing.T) {
+	for text, want := range map[string]string{"linear e=1s": "[d plus cap jitter tiled key ordinal]", "linear d=x": "[]"} {
+		_, err := backoff.Parse(text)
+		if wrong, ok := errors.AsType[*backoff.ParseError](err); !ok || fmt.Sprint(wrong.Names) != want {
+			t.Errorf("%q: %+v, want the names %s", text, err, want)
 		}
 	}
 }

@@ -369,6 +369,11 @@ func TestReceiveEnds(t *testing.T) {
 		if _, err := all.Timeout(time.Minute).Collect(t.Context()); !errors.Is(err, stream.ErrTimeout) {
 			t.Errorf("silent: %v", err)
 		}
+		ctx, cancel = context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(cause) })
+		if _, err := all.Collect(ctx); !errors.Is(err, cause) || !errors.Is(err, context.Canceled) {
+			t.Errorf("cancelled amid silence: %v", err)
+		}
 		synctest.Wait()
 		server.fail = pushback("-1")
 		server.at = nil
