@@ -204,6 +204,7 @@ func TestResumeBody_First(t *testing.T) {
 		{"a Range that the server ignores", ranged("bytes=2-"), part(200, breaks("abcd", errCut), tag, length), `"v1"`},
 		{"a closed Range", ranged("bytes=2-9"), part(206, breaks("cd", errCut), tag, "Content-Range: bytes 2-9/10"), `the request's Range "bytes=2-9" is not one open range, such as bytes=500-`},
 		{"the last bytes", ranged("bytes=-8"), part(206, breaks("cd", errCut), tag, "Content-Range: bytes 2-9/10"), `the request's Range "bytes=-8" is not one open range, such as bytes=500-`},
+		{"a Range without an end", ranged("bytes=2"), part(206, breaks("cd", errCut), tag, "Content-Range: bytes 2-9/10"), `the request's Range "bytes=2" is not one open range, such as bytes=500-`},
 		{"several ranges", ranged("bytes=0-1,2-"), part(206, breaks("cd", errCut), tag, "Content-Range: bytes 2-9/10"), `the request's Range "bytes=0-1,2-" is not one open range, such as bytes=500-`},
 		{"another unit", ranged("lines=2-"), part(206, breaks("cd", errCut), tag, "Content-Range: bytes 2-9/10"), `the request's Range "lines=2-" is not one open range, such as bytes=500-`},
 		{"a part without a Range", plain, part(206, breaks("cd", errCut), tag, "Content-Range: bytes 2-9/10"), `the request's Range "" is not one open range, such as bytes=500-`},
