@@ -119,6 +119,19 @@ func TestFromStream_Cancel(t *testing.T) {
 			t.Errorf("got %v, want a closed channel", item)
 		}
 	})
+	bubble(t, "a stream that has ended without an error has none", func(t *testing.T) {
+		for _, values := range [][]any{nil, {1}} {
+			ctx, cancel := context.WithCancel(t.Context())
+			ends := func(_ context.Context, yield func(int) bool) error {
+				for range values {
+					yield(1)
+				}
+				cancel()
+				return nil
+			}
+			expect(t, rx.FromStream(stream.Stream[int](ends)).Observe(rxgo.WithContext(ctx)), values, nil)
+		}
+	})
 	bubble(t, "room in the buffer keeps the error", func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		items := rx.FromStream(waits).Observe(rxgo.WithContext(ctx), rxgo.WithBufferedChannel(2))
