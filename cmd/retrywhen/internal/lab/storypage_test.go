@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -246,14 +247,15 @@ func TestStoryNeedsNoScript(t *testing.T) {
 	}
 }
 
-// ends is a context that ends at a look at it.
+// ends is a context that ends at a look at it. Simulations look on several goroutines.
 type ends struct {
 	context.Context
-	at, looks int
+	at    int64
+	looks atomic.Int64
 }
 
 func (e *ends) Err() error {
-	if e.looks++; e.looks > e.at {
+	if e.looks.Add(1) > e.at {
 		return context.Canceled
 	}
 	return nil
@@ -273,16 +275,16 @@ func TestStoryIsStopped(t *testing.T) {
 			return err
 		},
 	} {
-		all := &ends{Context: context.Background(), at: math.MaxInt}
+		all := &ends{Context: context.Background(), at: math.MaxInt64}
 		if name == "opening" {
-			all.looks = 500 // of thousands
+			all.looks.Store(500) // of thousands
 		} else if err := part(all); err != nil {
 			t.Fatal(err)
 		}
-		for _, at := range []int{0, all.looks / 2} {
+		for _, at := range []int64{0, all.looks.Load() / 2} {
 			e := &ends{Context: context.Background(), at: at}
-			if err, later := part(e), e.looks-e.at; !errors.Is(err, context.Canceled) || later > 8 { // the runs of a scene look so often
-				t.Errorf("%s is stopped at look %d of %d: %v, then %d more looks", name, at, all.looks, err, later)
+			if err, later := part(e), e.looks.Load()-e.at; !errors.Is(err, context.Canceled) || later > 8 { // the runs of a scene look so often
+				t.Errorf("%s is stopped at look %d of %d: %v, then %d more looks", name, at, all.looks.Load(), err, later)
 			}
 		}
 	}
