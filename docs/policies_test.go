@@ -17,7 +17,8 @@ func TestPoliciesHasAllWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := "| word | in Go | meaning |\n|---|---|---|\n"
+	var table strings.Builder
+	table.WriteString("| word | in Go | meaning |\n|---|---|---|\n")
 	for _, w := range retry.Words() {
 		word := backoff.Word{Name: w.Name, Value: w.Example}
 		said, _ := retry.Describe(word, strings.Clone)
@@ -27,10 +28,10 @@ func TestPoliciesHasAllWords(t *testing.T) {
 			}
 			return part
 		})
-		table += fmt.Sprintf("| `%s` | `%s` | %s |\n", w, code.Go, said.Sentence)
+		fmt.Fprintf(&table, "| `%s` | `%s` | %s |\n", w, code.Go, said.Sentence)
 	}
-	if !strings.Contains(string(text), "\n\n"+table+"\n") {
-		t.Errorf("policies.md does not have the table\n%s", table)
+	if !strings.Contains(string(text), "\n\n"+table.String()+"\n") {
+		t.Errorf("policies.md does not have the table\n%s", table.String())
 	}
 	for _, c := range backoff.Curves() {
 		_, row, found := strings.Cut(string(text), "\n| `"+c.Name)

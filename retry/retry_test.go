@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -456,19 +457,19 @@ func TestTheBudgetIsAskedLastAndNotForNothing(t *testing.T) {
 
 func TestWithLeavesThePolicyAsItIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		told := ""
+		var told strings.Builder
 		say := func(s string) retry.Option {
-			return retry.OnRetry(func(context.Context, retry.Event) { told += s })
+			return retry.OnRetry(func(context.Context, retry.Event) { told.WriteString(s) })
 		}
 		base := every(time.Second, retry.Limit(1), say("base "))
 		one, two := base.With(say("one ")), base.With(say("two "), retry.Limit(2), retry.WithBackoff(backoff.Constant(time.Minute)))
 		for _, p := range []retry.Policy{base, one, two} {
 			c := calls{fails: -1}
 			_, _ = retry.Do(t.Context(), p, c.do)
-			told += "| "
+			told.WriteString("| ")
 		}
-		if want := "base | base one | base two base two | "; told != want {
-			t.Errorf("got %q, want %q", told, want)
+		if want := "base | base one | base two base two | "; told.String() != want {
+			t.Errorf("got %q, want %q", told.String(), want)
 		}
 	})
 }

@@ -120,14 +120,15 @@ func TestChainIsOneLoop(t *testing.T) {
 // its name.
 func writeChains(t *testing.T) (dir string) {
 	t.Helper()
-	program := `package main
+	var program strings.Builder
+	program.WriteString(`package main
 import ("context"; "errors"; "iter"; "slices"; "github.com/retrywhen/retrywhen/operators"; "github.com/retrywhen/retrywhen/stream")
 var errEnd = errors.New("the end")
 func double(v int) int    { return 2 * v }
 func even(v int) bool     { return v%2 == 0 }
 func plus(sum, v int) int { return sum + v }
 func main() {}
-`
+`)
 	methods := "//go:build go1.27\npackage main\nimport (\"context\"; \"github.com/retrywhen/retrywhen/stream\")\n"
 	function := func(name, chain string) string {
 		if chain = strings.ReplaceAll(chain, "$", "stream.Range(0, 9)"); !strings.Contains(chain, "ctx") {
@@ -136,13 +137,13 @@ func main() {}
 		return fmt.Sprintf("func %s(ctx context.Context) (sum int) {\n%s\nreturn sum\n}\n", name, chain)
 	}
 	for _, c := range chains {
-		program += function(c.name, c.chain)
+		program.WriteString(function(c.name, c.chain))
 		if method := methodChains[c.name]; method != "" {
 			methods += function("M"+c.name, method)
 		}
 	}
 	dir = t.TempDir()
-	for file, text := range map[string]string{"main.go": program, "methods_go127.go": methods} {
+	for file, text := range map[string]string{"main.go": program.String(), "methods_go127.go": methods} {
 		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -103,20 +103,20 @@ func identifier(title string) string {
 func expression(b backoff.Backoff, variable string) string {
 	words := b.Words()
 	var args []string
-	rest := ""
+	var rest strings.Builder
 	for _, w := range words[1:] {
 		d, ok := retry.Describe(w, literal)
 		if variable != "" && (w.Name == "key" || w.Name == "ordinal") {
 			d.Go = strings.Replace(d.Go, w.Value, variable, 1)
 		}
-		rest += d.Go
+		rest.WriteString(d.Go)
 		if !ok { // a parameter of the curve
 			for value := range strings.SplitSeq(w.Value, ",") {
 				args = append(args, literal(value))
 			}
 		}
 	}
-	return "backoff." + capital(words[0].Name) + "(" + strings.Join(args, ", ") + ")" + rest
+	return "backoff." + capital(words[0].Name) + "(" + strings.Join(args, ", ") + ")" + rest.String()
 }
 
 func capital(name string) string { return strings.ToUpper(name[:1]) + name[1:] }

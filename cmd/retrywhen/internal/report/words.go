@@ -22,7 +22,8 @@ func InWords(s Strategy) string {
 	for _, w := range words[1:] {
 		values[w.Name] = shortly(w.Value)
 	}
-	text := curveInWords(words[0].Name, values)
+	var text strings.Builder
+	text.WriteString(curveInWords(words[0].Name, values))
 	if i := slices.IndexFunc(words, func(w backoff.Word) bool { return w.Name == "cap" }); i >= 0 && i+1 < len(words) && words[i+1].Name == "jitter" {
 		words[i], words[i+1] = words[i+1], words[i] // the cap bounds the delay with its jitter
 	}
@@ -31,21 +32,21 @@ func InWords(s Strategy) string {
 		switch {
 		case !ok: // a parameter of the curve
 		case strings.HasPrefix(d.Go, "."):
-			text += ", " + d.Sentence
+			text.WriteString(", " + d.Sentence)
 		default:
-			text += "; " + d.Sentence
+			text.WriteString("; " + d.Sentence)
 		}
 	}
 	if s.Processes > 1 {
-		text += "; " + count(s.Processes, "process", "processes")
+		text.WriteString("; " + count(s.Processes, "process", "processes"))
 		if _, ok := s.Policy.Budget(); ok {
-			text += ", each with a budget of its own"
+			text.WriteString(", each with a budget of its own")
 		}
 	}
 	if s.Layers > 1 {
-		text += "; " + count(s.Layers, "layer", "layers")
+		text.WriteString("; " + count(s.Layers, "layer", "layers"))
 	}
-	return text
+	return text.String()
 }
 
 // shortly formats a duration as the axes do. It returns any other value unchanged.

@@ -65,13 +65,14 @@ func StartPostgres(t *testing.T, settings ...string) *Postgres {
 	if err := run(initdb, "-D", data, "-U", "postgres", "-A", "trust", "--no-sync"); err != nil {
 		t.Fatal(err)
 	}
-	options := "-p " + port + " -c listen_addresses=127.0.0.1 -c unix_socket_directories="
+	var options strings.Builder
+	options.WriteString("-p " + port + " -c listen_addresses=127.0.0.1 -c unix_socket_directories=")
 	for _, setting := range settings {
-		options += " -c " + setting
+		options.WriteString(" -c " + setting)
 	}
 	p := &Postgres{Address: address, data: data, control: func(args ...string) error {
 		return run(filepath.Join(filepath.Dir(initdb), "pg_ctl"), append([]string{"-D", data, "-w", "-l", filepath.Join(dir, "log"),
-			"-o", options}, args...)...)
+			"-o", options.String()}, args...)...)
 	}}
 	if err := p.control("start"); err != nil {
 		t.Fatal(err)
