@@ -124,6 +124,6 @@ func mapPicture(b *strings.Builder, counts [][][]cell, row, column int) {
 		fmt.Fprintf(b, `<text text-anchor="middle" x="%d" y="%d">%d %%</text>`, mapLeft+c*cellWidth+cellWidth/2, bottom+16, 100*(c+1)/(mapLoads+1))
 	}
 	fmt.Fprintf(b, `<text x="2" y="14">length of the stall</text><text text-anchor="end" x="%d" y="%d">load, of the capacity</text>`, mapLeft+mapLoads*cellWidth, bottom+34)
-	fmt.Fprintf(b, `<g class="dot" role="slider" tabindex="0" aria-label="Load and stall" aria-valuemin="0" aria-valuemax="%d" aria-valuenow="%d" aria-valuetext="%s" data-row="%d" data-column="%d" transform="translate(%d %d)"><circle r="18"/><circle r="8"/><g class="here" transform="translate(-60 0)"><rect x="-46" y="-10" width="92" height="20" rx="4"/><text text-anchor="middle" y="5">you are here</text></g></g></svg>`,
+	fmt.Fprintf(b, `<g class="dot" role="slider" tabindex="0" aria-label="Load and stall" aria-valuemin="0" aria-valuemax="%d" aria-valuenow="%d" aria-valuetext="%s" data-row="%d" data-column="%d" transform="translate(%d %d)"><circle r="18"/><circle r="8"/><g class="here" transform="translate(-66 0)"><rect x="-54" y="-10" width="108" height="20" rx="4"/><text text-anchor="middle" y="5">you are here</text></g></g></svg>`,
 		rows*mapLoads-1, row*mapLoads+column, dotText(counts[mapPolicy], row, column), row, column, mapLeft+column*cellWidth+cellWidth/2, y(row)+cellHeight/2)
 }

@@ -16,7 +16,7 @@ function connect() {
 
   const update = () => {
     dot.setAttribute("transform", `translate(${left + (column + 0.5) * width} ${top + (rows - row - 0.5) * height})`);
-    dot.querySelector(".here").setAttribute("transform", `translate(${column > columns / 2 ? -60 : 60} 0)`);
+    dot.querySelector(".here").setAttribute("transform", `translate(${column > columns / 2 ? -66 : 66} 0)`);
     dot.setAttribute("aria-valuenow", row * columns + column);
     const n = parseInt(counts[chosen().value][row][column]);
     dot.setAttribute("aria-valuetext", `${percent(column)} % load, a stall of ${stalls[row]}: recovers within a minute in ${n} of ${runs} runs`);
