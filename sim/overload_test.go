@@ -136,8 +136,7 @@ func TestOverloadsSourcesDiffer(t *testing.T) {
 func TestOverloadIsMetastable(t *testing.T) {
 	loads, stalls, limits := []float64{50, 85}, []time.Duration{5 * time.Second}, []int{3}
 	if nightly {
-		// After 10 s the queue of 85 % load alone takes a minute.
-		loads, stalls, limits = []float64{50, 60, 70, 80, 85}, []time.Duration{5 * time.Second, 8 * time.Second}, []int{3, 4, 5}
+		loads, stalls, limits = []float64{50, 60, 70, 80, 85}, []time.Duration{5 * time.Second, 10 * time.Second}, []int{3, 4, 5}
 	}
 	for _, load := range loads {
 		for _, stall := range stalls {
@@ -156,7 +155,12 @@ func TestOverloadIsMetastable(t *testing.T) {
 				l := retrying(limit)
 				l.Policy = l.Policy.With(tenth())
 				r = mustRun(t, stalled(load, stall, l))
-				if late := r.Recovery.After - without.Recovery.After; !recovered(r) || !recovered(without) || late > 5*time.Second || r.Amplification > 1.1 {
+				late := r.Recovery.After - without.Recovery.After
+				soon := recovered(r) && recovered(without)
+				if load == 85 && stall == 10*time.Second { // the queue alone takes a minute
+					soon = r.Recovery.Verdict == RecoveredLate && without.Recovery.Verdict == RecoveredLate
+				}
+				if !soon || late > 5*time.Second || r.Amplification > 1.1 {
 					t.Errorf("%s, with a budget: recovered %v after %v, %v without retries; amplification %.2f", name, recovered(r), r.Recovery.After, without.Recovery.After, r.Amplification)
 				}
 			}

@@ -50,18 +50,21 @@ func pageOf(t *testing.T, args ...string) (tab string, numbers any) {
 	return tab, numbers
 }
 
-// randomState returns a small state of a tab with random settings, of at least three processes, as a policy here asks for.
+// randomState returns a small state of a tab with random settings.
 func randomState(t *testing.T, tab lab.Tab, rng *rand.Rand) lab.State {
 	t.Helper()
 	pick := func(texts ...string) string { return texts[rng.IntN(len(texts))] }
 	duration := func(most time.Duration) time.Duration { return time.Duration(1 + rng.Int64N(int64(most))) }
 	s := lab.First(tab)
+	s.Jobs, s.Retries = 1+rng.IntN(60), 1+rng.IntN(6)
+	s.Clients, s.Runs = 1+rng.IntN(12), 1+rng.IntN(3)
+	s.Affected, s.Capacity, s.Down, s.Timeout = 1+rng.IntN(80), 1+rng.IntN(40), duration(20*time.Second), time.Duration(rng.IntN(3))*duration(time.Second)
 	var texts []string
 	for i := range 1 + rng.IntN(3) {
 		text := pick("", fmt.Sprintf("policy %d: ", i), fmt.Sprintf("a \"b\" $x `%d`!: ", i)) + fmt.Sprintf("exponential base=%v factor=%v", duration(3*time.Second), 1+float64(rng.IntN(30))/10)
 		text += pick("", " cap=30s", " cap=7s plus=10ms") + pick("", " jitter=full", " jitter=equal", " tiled", " jitter=uniform:0.5:1.5 key=7")
 		text += pick("", " limit=3", " limit=1 within=40s") + pick("", " attempttimeout=700ms", " resetafter=1s resetafteritems=3 maxretryafter=1h")
-		text += pick("", " budget=10,1,0.1", " budget=3,1,0.5,2 processes=3") + pick("", " place=by-key", " place=by-ordinal", " layers=2")
+		text += pick("", " budget=10,1,0.1", fmt.Sprint(" budget=3,1,0.5,2 processes=", min(3, s.Jobs, s.Clients, s.Affected))) + pick("", " place=by-key", " place=by-ordinal", " layers=2")
 		texts = append(texts, text)
 	}
 	var err error
@@ -70,9 +73,6 @@ func randomState(t *testing.T, tab lab.Tab, rng *rand.Rand) lab.State {
 	}
 	s.Load, s.Rate, s.Stall, s.Patience, s.Failures = 1+rng.IntN(60), 1+rng.IntN(80), duration(8*time.Second), duration(3*time.Second), float64(rng.IntN(4))/100
 	s.Watch = 50*time.Second + duration(time.Minute)
-	s.Jobs, s.Retries = 3+rng.IntN(60), 1+rng.IntN(6)
-	s.Clients, s.Runs = 3+rng.IntN(12), 1+rng.IntN(3)
-	s.Affected, s.Capacity, s.Down, s.Timeout = 3+rng.IntN(80), 1+rng.IntN(40), duration(20*time.Second), time.Duration(rng.IntN(3))*duration(time.Second)
 	s.Outages = []time.Duration{duration(10 * time.Second), duration(20 * time.Second)}
 	s.Served, s.Wait = time.Duration(rng.IntN(2))*duration(time.Minute), time.Duration(rng.IntN(2))*duration(2*time.Second)
 	s.Seed = uint64(rng.IntN(3))

@@ -123,7 +123,7 @@ func TestShowTicks(t *testing.T) {
 	}
 }
 
-// A wide text has a chart beside the table, over an axis from 0.
+// A wide text has a chart next to the table, over an axis from 0.
 func TestShowHasAChartIfThereIsRoom(t *testing.T) {
 	s := Show{Strategies: strategies(t, "linear d=1s"), Retries: 2}.Run()
 	axis := regexp.MustCompile(`(?m)^ +0 .* 2s$`)
