@@ -129,7 +129,8 @@ func even(v int) bool     { return v%2 == 0 }
 func plus(sum, v int) int { return sum + v }
 func main() {}
 `)
-	methods := "//go:build go1.27\npackage main\nimport (\"context\"; \"github.com/retrywhen/retrywhen/stream\")\n"
+	var methods strings.Builder
+	methods.WriteString("//go:build go1.27\npackage main\nimport (\"context\"; \"github.com/retrywhen/retrywhen/stream\")\n")
 	function := func(name, chain string) string {
 		if chain = strings.ReplaceAll(chain, "$", "stream.Range(0, 9)"); !strings.Contains(chain, "ctx") {
 			chain = "_ = " + chain + ".ForEach(ctx, func(v int) { sum += v })"
@@ -139,11 +140,11 @@ func main() {}
 	for _, c := range chains {
 		program.WriteString(function(c.name, c.chain))
 		if method := methodChains[c.name]; method != "" {
-			methods += function("M"+c.name, method)
+			methods.WriteString(function("M"+c.name, method))
 		}
 	}
 	dir = t.TempDir()
-	for file, text := range map[string]string{"main.go": program.String(), "methods_go127.go": methods} {
+	for file, text := range map[string]string{"main.go": program.String(), "methods_go127.go": methods.String()} {
 		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
