@@ -120,7 +120,6 @@ func (s *Session) verify() {
 func (s *Session) finish() {
 	s.bubble.Cancel(nil)
 	s.bubble.Settle()
-	defer s.bubble.Close()
 	if !s.finished {
 		return
 	}

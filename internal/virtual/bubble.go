@@ -78,7 +78,7 @@ func run(t *testing.T, report Reporter, w watch, f func(t *testing.T, b *Bubble)
 			}
 			b.Context, b.Cancel = context.WithCancelCause(t.Context())
 			b.endOfTime = endOfTime{test: t.Name(), reached: make(chan struct{})}
-			b.timer = time.AfterFunc(time.Until(lastMoment), b.reachEnd)
+			time.AfterFunc(time.Until(lastMoment), b.reachEnd)
 			b.Clock.start()
 			f(t, b)
 		})
@@ -118,13 +118,4 @@ func (b *Bubble) Goroutine(id int) Goroutine {
 		return all[i]
 	}
 	return Goroutine{}
-}
-
-// Close stops the bubble's own timers, at the end of a test.
-func (b *Bubble) Close() {
-	b.timer.Stop()
-	if b.crash != nil {
-		b.crash.Stop()
-	}
-	b.Clock.stop()
 }

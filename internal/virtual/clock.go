@@ -164,14 +164,6 @@ func (c *Clock) state() (firing <-chan struct{}, quiet bool) {
 // anyDue reports whether a timer is due.
 func (c *Clock) anyDue() bool { return len(c.timers) > 0 && !c.timers[0].due.After(time.Now()) }
 
-// stop ends the clock: no timer fires any more.
-func (c *Clock) stop() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.firing = make(chan struct{})
-	c.wake.Stop()
-}
-
 // Armed returns the timers of an owner, or of all owners if owner is nil, in the order in which they are due. Those of
 // Silent owners are left out.
 func (c *Clock) Armed(owner *Owner) (armed []*Timer) {

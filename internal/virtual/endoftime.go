@@ -19,10 +19,8 @@ var ErrEndOfTime = errors.New("streamtest: the bubble's time has come to its end
 
 // endOfTime waits for a bubble's last moment: time jumps there when the test waits and nothing else is armed before.
 type endOfTime struct {
-	timer  *time.Timer
-	crash  *time.Timer // set by another goroutine than timer
-	test   string      // its name
-	GaveUp bool        // the test waits for something that does not happen, and that was reported
+	test   string // its name
+	GaveUp bool   // the test waits for something that does not happen, and that was reported
 
 	expected atomic.Bool   // the test waits for the end of time too, and makes the report itself
 	reached  chan struct{} // closed then
@@ -40,7 +38,7 @@ func (b *Bubble) reachEnd() {
 	text := fmt.Sprintf("streamtest: the test waits, and nothing happens before %s, where the time of a bubble ends: a deadlock, or a wait of centuries (delays that double from 1s get there at n = 32: Cap them); what waits:%s",
 		lastMoment.Format(time.DateOnly), List(waiting))
 	b.Report.Errorf("%s", text)
-	b.crash = time.AfterFunc(24*time.Hour, func() {
+	time.AfterFunc(24*time.Hour, func() {
 		// The test still waits. If it waits for time, the runtime would crash without the reason.
 		for _, g := range waiting {
 			if g.State == "sleep" {

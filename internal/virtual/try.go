@@ -48,8 +48,6 @@ func Try(t *testing.T, f func(b *Bubble, seen func())) (stuck []Goroutine, spins
 		minute.Reset(time.Minute)
 		f(b, seen)
 		seen()
-		minute.Stop()
-		b.Close()
 	})
 	return slices.DeleteFunc(all, Goroutine.machinery), spins
 }
