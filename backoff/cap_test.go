@@ -154,7 +154,7 @@ func TestNoDelayPassesTheCap(t *testing.T) {
 
 // The product of the largest curve below a cap of almost two years and the factor is rounded up, past the cap.
 func TestNoDelayPassesTheCap_Rounded(t *testing.T) {
-	const most = 60216437766594796
+	const most time.Duration = 60216437766594796
 	b := backoff.Constant(30413177144792044).Cap(most).Jitter(jitter.Func(func(float64) float64 { return 1.9799456492136425 }))
 	if d := b.At(1, 0.5); d != most {
 		t.Errorf("got %d, want %d", d, most)
