@@ -14,7 +14,7 @@ type Attempt struct {
 	loop    *attempts // nil when the turn is over
 }
 
-// N returns the number of this attempt in the whole loop, from 1.
+// N returns the number of this attempt in the whole loop, from 1. It is 0 if ctx had ended before the first one.
 func (a *Attempt) N() int { return a.n }
 
 // Err returns the error of the attempt before this one, nil for the first attempt.
@@ -22,7 +22,11 @@ func (a *Attempt) Err() error { return a.last }
 
 // Fail records that this attempt has failed with err. When the body of the loop is over, the loop waits and then begins
 // the next attempt. Fail(nil) records a success; a turn without Fail is a success too. The last call counts.
-func (a *Attempt) Fail(err error) { a.failure = err }
+func (a *Attempt) Fail(err error) {
+	if a.loop != nil {
+		a.failure = err
+	}
+}
 
 // Reset records that this attempt works: if it fails later, that failure is the first in a row. If there were failures
 // before, the outage is over and OnRecovered is called. The first Reset of a turn refunds the budget.

@@ -123,9 +123,28 @@ func TestAttemptsUnderAnEndedContext(t *testing.T) {
 		turns++
 		a.Fail(errBoom)
 		gaveUp(t, err, context.Canceled, 0, 0)
+		if a.N() != 0 || a.Err() != nil {
+			t.Errorf("attempt %d after %v, want none", a.N(), a.Err())
+		}
 	}
 	if turns != 1 {
 		t.Errorf("%d turns, want 1", turns)
+	}
+}
+
+// A Fail after the turn, in a hook, has no effect.
+func TestAttempt_FailAfterItsTurn(t *testing.T) {
+	var first *retry.Attempt
+	p := every(0, retry.OnRetry(func(context.Context, retry.Event) { first.Fail(errA) }))
+	for a, err := range p.Attempts(t.Context()) {
+		if a.N() == 2 {
+			if a.Err() != errBoom || err != nil {
+				t.Errorf("the first turn has failed with %v, %v, want %v", a.Err(), err, errBoom)
+			}
+			break
+		}
+		first = a
+		a.Fail(errBoom)
 	}
 }
 

@@ -11,7 +11,8 @@ import (
 // retry takes the cost from it, each success adds the refund, and an operation gives up with ErrBudget if too little is
 // left for a retry. A budget begins full and never holds more than its capacity. It is safe for concurrent use.
 //
-// With cost 1 and refund r, retries stay below the fraction r of the successes once the capacity is spent. A success is:
+// With cost 1 and refund r, retries are at most the fraction r of the successes once the capacity is spent. A success
+// is:
 //
 //   - of Do, Run, operators.MapRetry and retryhttp: a call that returns no error;
 //   - of Attempts: a turn that ends without an error, or in which Reset is called;
@@ -34,9 +35,9 @@ type Budget struct {
 // NewBudget returns a full budget: a retry takes cost, and a success adds refund. See Budget for what a success is. All
 // arguments must be finite and at least 0, capacity at least cost, and cost more than 0; otherwise NewBudget panics.
 //
-// A budget is in the memory of one process. The tokens of all processes, divided by the requests per second that a
-// server can serve beyond its load, are the time by which full budgets delay its recovery. In many processes take a
-// capacity of one or two retries.
+// A budget is in the memory of one process. The retries for which the tokens of all processes last, divided by the
+// requests per second that a server can serve beyond its load, are the time by which full budgets delay its recovery.
+// In many processes take a capacity of one or two retries.
 func NewBudget(capacity, cost, refund float64) *Budget {
 	notLess("NewBudget", "capacity", capacity)
 	notLess("NewBudget", "cost", cost)

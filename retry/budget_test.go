@@ -104,6 +104,10 @@ func TestBudgetClone(t *testing.T) {
 	if b.Tokens() != 6 {
 		t.Errorf("a token for the clone changes the budget to %v", b.Tokens())
 	}
+	_ = retry.Run(t.Context(), every(0, retry.WithBudget(b)), failNow(1))
+	if granted, refused := b.Clone().Stats(); granted != 0 || refused != 0 {
+		t.Errorf("a clone has granted %d and refused %d", granted, refused)
+	}
 }
 
 // A feed that works earns its retries, whatever ends its attempts.

@@ -99,6 +99,33 @@ func TestWith_SiblingsShareNothing(t *testing.T) {
 	}
 }
 
+// What is joined later does not change what was joined.
+func TestJoinOptions_KeepsItsOwnList(t *testing.T) {
+	opts := []retry.Option{retry.Limit(1)}
+	joined := retry.JoinOptions(opts...)
+	opts[0] = retry.Limit(2)
+	if n, _ := every(0, joined).Limit(); n != 1 {
+		t.Errorf("the limit is %d, want 1", n)
+	}
+}
+
+// If's function is called once for each failure that is not permanent, BackoffFor's once for each delay.
+func TestDecide_FunctionsAreCalledOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		err            error
+		asked, matched int
+	}{
+		"retried twice": {errBoom, 3, 2}, "refused": {errA, 1, 0}, "permanent": {retry.Permanent(errBoom), 0, 0}, "dictated": {retry.RetryAfter(errBoom, 1), 3, 2},
+	} {
+		asked, matched := 0, 0
+		p := every(0, retry.Limit(2), retry.If(func(err error) bool { asked++; return err != errA }),
+			retry.BackoffFor(func(error) bool { matched++; return false }, backoff.Backoff{}))
+		if _ = retry.Run(t.Context(), p, func(context.Context) error { return c.err }); asked != c.asked || matched != c.matched {
+			t.Errorf("%s: If's function is called %d times, BackoffFor's %d times; want %d and %d", name, asked, matched, c.asked, c.matched)
+		}
+	}
+}
+
 func failNow(n int) func(context.Context) error {
 	return func(context.Context) error {
 		if n--; n >= 0 {

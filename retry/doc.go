@@ -44,8 +44,8 @@
 // StopAt or Within? Does it exceed the context's deadline (then the policy does not wait)? Does the budget have a
 // token? Then it calls Log and the OnRetry hooks, waits, checks the context again, and begins the next attempt.
 //
-// A permanent error is returned unchanged, and so is one that the predicate or BeforeFirstItem refuses. Any other error is
-// an [*Error], unless it is of a stream whose context has ended.
+// A permanent error is returned unchanged, and so is one that the predicate or BeforeFirstItem refuses. Any other error
+// is an [*Error], unless it is stream.ErrNotRestartable of a stream, or of a stream whose context has ended.
 //
 // # Layers
 //

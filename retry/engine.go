@@ -11,7 +11,7 @@ import "slices"
 func (p Policy) Plain() bool { return p.settings().plain }
 
 // Quiet is for code that has many operations at once: Log logs everything at DEBUG, and OnOutage is not called.
-func Quiet() Option { return func(c *config) { c.quiet, c.onOutage = true, nil } }
+func Quiet() Option { return func(c *config) { c.quiet = true } }
 
 // EndError returns the *Error of an operation that its engine ends here, after a failure, for a cause of its own. It calls
 // no hook.

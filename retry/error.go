@@ -13,7 +13,8 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// These are the values of an Error's Cause if the policy gave up. If ctx has ended, Cause is context.Cause(ctx).
+// These are the values of an Error's Cause if the policy gave up. If ctx has ended, Cause matches
+// context.Cause(ctx).
 var (
 	// ErrExhausted matches the four errors of limits: ErrLimit, ErrWithin, ErrStopAt and ErrMaxRetryAfter.
 	ErrExhausted = errors.New("retries exhausted")
@@ -28,7 +29,8 @@ var (
 )
 
 // The limit that was reached. The Cause of an Error matches one of these with errors.Is, and ErrExhausted. Its text
-// contains the number, and the delay that exceeds it: "delay limit of 10s, the next wait would be 16s".
+// contains the number and, of a limit of delays, the delay that exceeds it: "delay limit of 10s, the next wait would be
+// 16s".
 var (
 	// ErrLimit: Limit, or WithoutRetries.
 	ErrLimit error = &sentinel{"limit of retries", "limit"}
@@ -89,7 +91,8 @@ type Error struct {
 	// Cause is the reason: an error that matches ErrExhausted, ErrDeadline, ErrBudget or ErrRefused, or one that matches
 	// both context.Cause(ctx) and ctx.Err().
 	Cause error
-	// Last is the error of the last attempt, nil if there was none.
+	// Last is the last failure, nil if there was none. An attempt that returned only the end of ctx is not one, unless
+	// there was no failure before.
 	Last error
 	// Attempts is the number of attempts, over all resets.
 	Attempts int
@@ -152,8 +155,7 @@ func (e *Error) Unwrap() []error {
 	return slices.DeleteFunc([]error{e.Cause, e.Last}, func(err error) bool { return err == nil })
 }
 
-// Timeout reports whether the cause or the last error is a timeout by its own method Timeout() bool. So a net.Error
-// remains one for the caller, as with url.Error.
+// Timeout reports whether the cause or the last error is a timeout by its own method Timeout() bool.
 func (e *Error) Timeout() bool {
 	type timeout interface {
 		error
@@ -174,10 +176,10 @@ func Permanent(err error) error { return stream.Permanent(err) }
 // IsPermanent reports whether err is marked as Permanent, anywhere in its tree.
 func IsPermanent(err error) bool { return permanent.Is(err) }
 
-// RetryAfter returns err with a delay that it dictates: the retry comes no earlier than d from now, and by the
-// backoff's jitter a little later (backoff.Backoff.Dictated). Any error that has a method RetryAfter() time.Duration,
-// or wraps one, does the same. A delay of 0 or less dictates nothing: the backoff's own delay applies, so there is no
-// hot loop. RetryAfter(nil, d) is nil.
+// RetryAfter returns err with a delay that it dictates: the retry comes no earlier than d from now, unless a Signal
+// fires, and by the backoff's jitter a little later (backoff.Backoff.Dictated). Any error that has a method
+// RetryAfter() time.Duration, or wraps one, does the same. A delay of 0 or less dictates nothing: the backoff's own
+// delay applies, so there is no hot loop. RetryAfter(nil, d) is nil.
 func RetryAfter(err error, d time.Duration) error {
 	if err == nil {
 		return nil

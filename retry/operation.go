@@ -59,7 +59,7 @@ type Outcome struct {
 	Items int64
 	// Lasted is how long the attempt ran. If it is 0 and the policy needs it, it is the time since Attempt.
 	Lasted time.Duration
-	// At is when the attempt ended. If it is the zero Time, it is the present, by the policy's clock.
+	// At is when the attempt failed. If it is the zero Time, it is the present, by the policy's clock. Done ignores it.
 	At time.Time
 }
 
@@ -164,7 +164,7 @@ func (o *Operation) Works() {
 }
 
 // Reset records that the attempt works, as Works does, and restarts the count: if the attempt fails later, that failure
-// is the first in a row. The first Reset of an attempt refunds the budget; the attempt's end then does not.
+// is the first in a row. The first Reset of an attempt refunds the budget; the attempt's success then does not.
 func (o *Operation) Reset() {
 	if !o.reset {
 		o.reset = true

@@ -130,11 +130,16 @@ func TestOperation_Refused(t *testing.T) {
 			t.Errorf("got %v, want %v", got, want)
 		}
 	}
+	op := p.Start(t.Context())
+	_, _ = op.Failed(retry.Outcome{Err: errB})
+	if e := op.EndError(retry.ErrBudget); e.Cause != retry.ErrBudget || e.Last != errB || e.Attempts != 1 {
+		t.Errorf("EndError is %v", e) // without a call of OnGiveUp
+	}
 	if len(told) != 1 || told[0] != "retry: not retryable: 1 failure in 0s: B" {
 		t.Errorf("OnGiveUp was called with %q", told)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	op := p.Start(ctx)
+	op = p.Start(ctx)
 	cancel()
 	if got := op.Refused(retry.Outcome{Err: errB}); !errors.Is(got, context.Canceled) {
 		t.Errorf("once cancelled: %v", got)
@@ -189,6 +194,17 @@ func TestQuiet(t *testing.T) {
 	b.Reset()
 	if _ = retry.Run(t.Context(), p, failNow(1)); !strings.Contains(b.String(), "level=WARN") {
 		t.Errorf("the policy itself is quiet:\n%s", &b)
+	}
+}
+
+// The order of Quiet and OnOutage does not matter.
+func TestQuiet_NoOutage(t *testing.T) {
+	hook := retry.OnOutage(func(context.Context, error) func() { t.Error("OnOutage was called"); return nil })
+	for _, p := range []retry.Policy{every(0, retry.Quiet(), hook), every(0, hook, retry.Quiet()), every(0, retry.Quiet()).With(hook)} {
+		_ = retry.Run(t.Context(), p, failNow(1))
+		if !p.Plain() {
+			t.Error("a quiet policy with OnOutage is not plain")
+		}
 	}
 }
 

@@ -50,8 +50,8 @@ func BackoffFor(match func(error) bool, b backoff.Backoff) Option {
 func Limit(n int) Option { return theLimit.to(int64(n)) }
 
 // Within gives up if a retry would start later than d after the first failure in a row. It does not limit the attempts
-// themselves: with Within(10 s) and AttemptTimeout(30 s), an operation that hangs takes more than a minute. To limit
-// the whole operation, give ctx a deadline.
+// themselves: with Within(10 s) and AttemptTimeout(30 s), two attempts that hang take a minute. To limit the whole
+// operation, give ctx a deadline.
 func Within(d time.Duration) Option { return theWithin.to(d) }
 
 // StopAt gives up if the backoff before jitter, its Ceiling, is d or more. A delay that an error dictates does not
@@ -59,12 +59,12 @@ func Within(d time.Duration) Option { return theWithin.to(d) }
 func StopAt(d time.Duration) Option { return theStopAt.to(d) }
 
 // AttemptTimeout gives each call of Do, Run and MapRetry its own deadline, d after the call began. The call's context
-// is cancelled when the call returns. A call that exceeds it has failed and is retried like any other. It has no effect
+// is cancelled when the call returns. A call that fails because of it is retried like any other. It has no effect
 // on streams (use Stream.Timeout) and on Attempts, whose loop creates no contexts. d must be more than 0.
 func AttemptTimeout(d time.Duration) Option { return theAttemptTimeout.to(d) }
 
-// If retries only the errors for which retryable returns true. It is called once for each failure that is not
-// permanent, before any wait. An error that it refuses is returned unchanged.
+// If retries only the errors for which retryable returns true. It is called once for each failure, before any wait,
+// unless the failure is permanent or ctx has ended. An error that it refuses is returned unchanged.
 func If(retryable func(error) bool) Option {
 	notNil("If", "retryable", retryable == nil)
 	return func(c *config) { c.retryable = retryable }
@@ -138,8 +138,8 @@ func WithClock[T interface{ Stop() bool }](c interface {
 }
 
 // WithRand makes the policy draw from f instead of math/rand/v2 and of Tiled's golden-ratio sequence. f must return
-// numbers in [0,1) and be safe for concurrent use. It is called once for each retry; with a Tiled backoff once for all
-// retries in a row; never for a backoff that is not random.
+// numbers in [0,1) and be safe for concurrent use. It is called at most once for each failure; with a Tiled backoff
+// once for all retries in a row; never for a backoff that is not random.
 func WithRand(f func() float64) Option {
 	notNil("WithRand", "f", f == nil)
 	return func(c *config) { c.rand = f }

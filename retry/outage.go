@@ -36,8 +36,8 @@ func OnAttempt(f func(context.Context, AttemptEnd)) Option {
 
 // OnOutage calls begin when an outage begins (see Recovery): once its first failure is to be retried, before the
 // OnRetry hooks. The function that begin returns is called once, when the outage is over for the operation: it works
-// again, or has ended in any way but by a panic of a call, or is stored to be continued later (Operation.State). Both
-// are called on the operation's goroutine, the second one perhaps where stream.Works is called.
+// again, or has ended in any way but by a panic of a call or a turn, or is stored to be continued later
+// (Operation.State). Both are called on the operation's goroutine, the second one perhaps where stream.Works is called.
 // operators.MapRetry does not call begin: its items are stored.
 func OnOutage(begin func(ctx context.Context, failure error) (over func())) Option {
 	notNil("OnOutage", "begin", begin == nil)

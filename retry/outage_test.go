@@ -333,6 +333,20 @@ level=ERROR msg="giving up" name=prices error.cause="limit of 1 retry" error.las
 	})
 }
 
+// The first retry of an outage is a WARN, also if something else has answered a failure before it.
+func TestLog_SomethingElseAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b bytes.Buffer
+		p := every(time.Second, logTo(&b))
+		err := feedOf(0, 0, 0).RetryWhen(answers(func(all failures) failures {
+			return everySecond(1).Merge(p.Handle(all.Delay(3 * time.Second)))
+		})).ForEach(t.Context(), func(int) {})
+		if text := b.String(); err != nil || strings.Count(text, "level=WARN") != 1 || !strings.Contains(text, "constant d=1s") || strings.Contains(text, "level=DEBUG") {
+			t.Errorf("%v\n%s", err, text)
+		}
+	})
+}
+
 func TestErrWithoutRetries(t *testing.T) {
 	err := retry.Run(retry.WithoutRetries(t.Context()), every(0), failNow(9))
 	if !errors.Is(err, retry.ErrWithoutRetries) || !errors.Is(err, retry.ErrLimit) || !errors.Is(err, retry.ErrExhausted) {

@@ -51,9 +51,10 @@ type config struct {
 }
 
 // Default waits about 1, 2, 4 and 8 s, each ±15 %, and gives up when the next wait would be 10 s or more. The figures
-// are those of "Exponential Backoff" (LispCast). It has no budget, because the calls of a program go to different
-// servers, and a budget is one server's. For calls of one server, add one that they share:
-// Default.With(WithBudget(NewBudget(10, 1, 0.1))).
+// are those of "Exponential Backoff" (LispCast). Delays that errors dictate (RetryAfter) do not count: while each
+// failure dictates one, Default retries until ctx ends, unless Limit or Within is added. It has no budget, because the
+// calls of a program go to different servers, and a budget is one server's. For calls of one server, add one that they
+// share: Default.With(WithBudget(NewBudget(10, 1, 0.1))).
 var Default = Policy{standard}
 
 // standard is Default's config, and empty one without an option.
@@ -71,7 +72,7 @@ func (c config) cleared() config {
 }
 
 // New returns the policy with the backoff b and the given options. Without Limit, Within or StopAt it retries until ctx
-// ends. Hooks and signals given several times are all used; of every other option the last one counts.
+// ends. Hooks, signals and BackoffFor given several times are all used; of every other option the last one counts.
 func New(b backoff.Backoff, opts ...Option) Policy {
 	return Policy{empty.with(WithBackoff(b), join("New", opts))}
 }
@@ -85,6 +86,9 @@ func (p Policy) With(opts ...Option) Policy {
 func (c config) with(opts ...Option) *config {
 	for _, o := range opts {
 		o(&c)
+	}
+	if c.quiet {
+		c.onOutage = nil
 	}
 	c.timed = c.resetAfter > 0 || c.onRetry != nil || c.onDone != nil || c.onAttempt != nil || c.logs
 	c.plain = !c.timed && c.attemptTimeout < 0 && c.budget == nil && c.onRecovered == nil && c.onOutage == nil

@@ -237,8 +237,8 @@ func TestPermanentAndRefusedErrorsAreReturnedAsTheyAre(t *testing.T) {
 			p := every(time.Hour, retry.If(func(err error) bool { return !errors.Is(err, refused) }),
 				retry.OnGiveUp(func(context.Context, *retry.Error) { told++ }), retry.OnRetry(func(context.Context, retry.Event) { told++ }))
 			c := calls{fails: -1, err: test.err}
-			if _, err := retry.Do(t.Context(), p, c.do); err != test.err || len(c.at) != 1 || told != 0 {
-				t.Errorf("got %v after %d calls, hooks called %d times; want %v after one, unasked", err, len(c.at), told, test.err)
+			if v, err := retry.Do(t.Context(), p, c.do); v != 1 || err != test.err || len(c.at) != 1 || told != 0 {
+				t.Errorf("got %v, %v after %d calls, hooks called %d times; want 1, %v after one, unasked", v, err, len(c.at), told, test.err)
 			}
 		})
 	}
@@ -319,6 +319,17 @@ func TestAttemptTimeout(t *testing.T) {
 		err := retry.Run(t.Context(), every(time.Second, retry.AttemptTimeout(10*time.Second)), slow(&started))
 		if err != nil || time.Since(start) != 22*time.Second {
 			t.Errorf("got %v after %v, want nil after 22s", err, time.Since(start))
+		}
+	})
+	bubble(t, "a success that comes late is one", func(t *testing.T) {
+		called := 0
+		err := retry.Run(t.Context(), every(0, retry.AttemptTimeout(time.Second)), func(context.Context) error {
+			called++
+			time.Sleep(time.Minute)
+			return nil
+		})
+		if err != nil || called != 1 {
+			t.Errorf("got %v after %d calls", err, called)
 		}
 	})
 	bubble(t, "on an injected clock", func(t *testing.T) {
@@ -533,6 +544,21 @@ func TestDecorrelatedGoesOnFromItsLastDelay(t *testing.T) {
 		_, _ = retry.Do(t.Context(), p, c.do)
 		// between(1, 3·previous) at ½: 2, 3.5, 5.75, 9.125
 		c.want(t, 0, 2, 5.5, 11.25, 20.375)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		var delays []time.Duration
+		p := retry.New(backoff.Decorrelated(time.Second), retry.WithRand(func() float64 { return 0.5 }), retry.ResetAfter(time.Hour),
+			retry.OnRetry(func(_ context.Context, e retry.Event) { delays = append(delays, e.Delay) }))
+		n := 0
+		_ = retry.Run(t.Context(), p, func(context.Context) error {
+			if n++; n == 3 {
+				time.Sleep(time.Hour)
+			}
+			return failNow(5 - n)(t.Context())
+		})
+		if want := []time.Duration{2e9, 3.5e9, 2e9, 3.5e9}; !slices.Equal(delays, want) {
+			t.Errorf("with a reset at the third failure: %v, want %v", delays, want)
+		}
 	})
 }
 

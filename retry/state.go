@@ -88,8 +88,8 @@ func appendTime(b []byte, name string, t time.Time) ([]byte, error) {
 	return b, nil
 }
 
-// UnmarshalText reads the text form. A missing number counts as zero, a missing time as the first failure's. The error
-// quotes the wrong word; then s is unchanged.
+// UnmarshalText reads the text form. Missing failures count as attempts, another missing number as zero, a missing time
+// as the first failure's. The error quotes the wrong word; then s is unchanged.
 func (s *State) UnmarshalText(text []byte) error {
 	var read State
 	read.failures = -1

@@ -84,7 +84,7 @@ func (a *attemptContext) Err() error {
 // one attach to it without a goroutine.
 func (a *attemptContext) Value(key any) any {
 	switch {
-	case a.n > 1 && (key == (attempt.Key{}) || key == (retriedKey{})):
+	case a.n > 1 && key == (attempt.Key{}), a.n > 0 && key == (retriedKey{}):
 		return a
 	case key == (attempt.NameKey{}) && a.subscription.Name != "":
 		return a.subscription.Name

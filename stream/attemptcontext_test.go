@@ -327,6 +327,26 @@ func TestWorks_EachStreamAround(t *testing.T) {
 	stream.Works(t.Context()) // does nothing
 }
 
+// Under the context of an inner attempt that is over it does nothing, for the outer attempt either.
+func TestWorks_AfterAnInnerAttempt(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		var o outages
+		s := source(func(context.Context, func(int) bool) error { return errBoom }, func(ctx context.Context, yield func(int) bool) error {
+			var over []context.Context
+			inner := stream.Stream[int](func(ctx context.Context, _ func(int) bool) error { over = append(over, ctx); return errBoom })
+			err := inner.Retry(1)(ctx, yield)
+			for _, ctx := range over {
+				stream.Works(ctx)
+			}
+			return err
+		}, func(context.Context, func(int) bool) error { return nil })
+		err := s.RetryWhen(o.policy()).ForEach(t.Context(), func(int) {})
+		if want := []string{"down: boom", "up", "recovered after 2, 2s: boom"}; err != nil || !slices.Equal(o.notes, want) {
+			t.Errorf("%v\ngot  %q\nwant %q", err, o.notes, want)
+		}
+	})
+}
+
 // Hooks are called one after the other, and those of the outage that a value ends have returned when the consumer has it.
 func TestWorks_AHookThatWaits(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {

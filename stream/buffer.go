@@ -12,10 +12,10 @@ import (
 //	source:                 abcd------e|
 //	a consumer busy 3:      a--b--c--de|   (without Buffer(3), b would have been produced when a was done)
 //
-// The source's yield returns when the value is in the buffer, not when the consumer is done with it. So the position of
-// an operators.Resume before Buffer moves before the value is processed. The source runs on its own goroutine. Each run
-// allocates the memory for n values when it begins. Buffer(0) is the stream itself. An n that needs more than the
-// address space panics.
+// The source's yield returns when the buffer has room for the next value, not when the consumer is done with this one.
+// So the position of an operators.Resume before Buffer moves before the value is processed. The source runs on its own
+// goroutine. Each run allocates the memory for n values when it begins. Buffer(0) is the stream itself. An n that needs
+// more than the address space panics.
 func (s Stream[T]) Buffer(n int) Stream[T] {
 	s.require("Buffer")
 	requireBuffer[T]("Buffer: n", n)

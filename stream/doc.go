@@ -29,11 +29,11 @@
 //
 //   - The consumer's code is called only on the goroutine that runs the stream. It needs no locks.
 //   - When a stream has returned, no goroutine, timer or callback of it is left.
-//   - A slow consumer slows the source. Only [Stream.Buffer], [Stream.Chans], [Stream.TakeLast], [Stream.SkipLast] and
+//   - A slow consumer slows the source. [Stream.Buffer], [Stream.Chans], [Stream.TakeLast], [Stream.SkipLast] and
 //     [Stream.TimeShift] hold more than one value, up to the number that they are given; [Stream.Debounce],
 //     [Stream.ThrottleLatest] and [Stream.Delay] hold one.
-//   - Sources check the context before each value and before they end, so no value comes after a cancel. Under a
-//     context that has already ended, they do nothing and return its cause.
+//   - Sources check the context before each value and before they end. Under a context that has already ended, they do
+//     nothing and return its cause.
 //   - An operator is built once and run many times. Invalid arguments (a nil function or stream, a negative number or
 //     duration) panic when it is built, with a message that names the argument. Later only a comparison panics, as with
 //     ==, if it is of values of an interface type that cannot be compared.
@@ -61,14 +61,14 @@
 //
 // Errors: [Stream.MustNotEnd] and [Stream.Timeout] make failures. [Stream.Catch], [Stream.Retry] and [Stream.RetryWhen]
 // handle them. With [Works] a source says that its attempt works although there is no value. [Permanent] and
-// [ErrNotRestartable] mark failures that are not retried.
+// [ErrNotRestartable] mark failures that RetryWhen does not retry.
 //
 // Time: [Stream.Delay], [Stream.TimeShift], [Stream.Debounce], [Stream.Throttle], [Stream.ThrottleLatest],
 // [Stream.Timeout], [Timer], [Interval]. They use the clock that [WithClock] puts into the context, or else the system
 // clock.
 //
 // An operator that turns a Stream[T] into a stream of another type is a function of package operators. From Go 1.27 on
-// it is a method too, because methods may then have type parameters of their own.
+// most of them are methods too, because methods may then have type parameters of their own.
 //
 // # Time in tests
 //

@@ -9,7 +9,7 @@ import (
 	"github.com/retrywhen/retrywhen/internal/permanent"
 )
 
-// ErrNotRestartable is the error of a source that can run only once and is run again. No operator retries it.
+// ErrNotRestartable is the error of a source that can run only once and is run again. RetryWhen does not retry it.
 var ErrNotRestartable = ending.ErrNotRestartable
 
 // ErrEmpty is the error of One, and of operators.First and Last, for a stream that ends without a value.

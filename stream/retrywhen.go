@@ -81,8 +81,8 @@ func (f RetryHandlerFunc) Handle(failures Stream[Failure]) Stream[Failure] { ret
 // A retry.Policy retries an error that an inner policy has given up on like any other: three layers of three retries
 // make 64 attempts. Retry in one layer, and run the others under retry.WithoutRetries.
 //
-// RetryWhen starts no goroutine. It keeps only the last failure, unless one run of the failures lags behind another; and a
-// few earlier ones for a retry.Policy that the handler, a function, runs only later.
+// RetryWhen starts no goroutine. It keeps only the last failure, unless one run of the failures lags behind another;
+// and up to 100 earlier ones for a retry.Policy that the handler, a function, runs only later.
 func (s Stream[T]) RetryWhen(h RetryHandler) Stream[T] {
 	s.require("RetryWhen")
 	f, ok := h.(RetryHandlerFunc)

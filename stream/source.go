@@ -147,7 +147,7 @@ func FromFunc[T any](f func(context.Context) (T, error)) Stream[T] {
 
 // FromChan yields what it receives from the channel until the channel is closed. It can be run only once, because
 // nobody can receive the same values again. A second run, also a concurrent one, fails with [ErrNotRestartable], which
-// no operator retries. A run under a context that has already ended does not count.
+// RetryWhen does not retry. A run under a context that has already ended does not count.
 //
 //	ch:           --a--b--c--(closed)
 //	FromChan(ch): --a--b--c--|

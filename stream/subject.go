@@ -81,10 +81,12 @@ func (s *Subject[T]) Send(ctx context.Context, v T) error {
 	}
 	select {
 	case <-done:
-		return nil
 	case <-ctx.Done():
-		return ending.ContextError(ctx)
+		if !closed(done) {
+			return ending.ContextError(ctx)
+		}
 	}
+	return nil
 }
 
 // give delivers v to the subscribers and returns a channel that is closed when they are done with it.

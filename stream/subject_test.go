@@ -202,6 +202,31 @@ func TestSubject_ACancelledSend(t *testing.T) {
 	})
 }
 
+// endsAtErr is a context that ends when it is looked at.
+type endsAtErr struct {
+	context.Context
+	cancel context.CancelFunc
+}
+
+func (c endsAtErr) Err() error {
+	err := c.Context.Err()
+	c.cancel()
+	return err
+}
+
+// A Send whose context ends fails if its value was not sent; it does not if nobody has the value in hand any more.
+func TestSubject_TheContextEndsInASend(t *testing.T) {
+	for range 100 { // whichever is seen first
+		subject := stream.NewSubject[int](1)
+		ctx, cancel := context.WithCancel(t.Context())
+		err := subject.Send(endsAtErr{ctx, cancel}, 1)
+		subject.Close(nil)
+		if got, _ := subject.Stream().Collect(t.Context()); (err == nil) != slices.Equal(got, []int{1}) {
+			t.Errorf("%v was sent, and Send has returned %v", got, err)
+		}
+	}
+}
+
 // A subscriber that leaves while it processes a value, in whatever way, delays nobody.
 func TestSubject_SubscribersThatLeave(t *testing.T) {
 	for name, leave := range map[string]func(ctx context.Context, s stream.Stream[int]){

@@ -40,10 +40,14 @@ func (s Stream[T]) TakeUntilDone(done <-chan struct{}) Stream[T] {
 		if err := ending.ContextError(ctx); err != nil || closed(done) {
 			return err
 		}
+		over := false // also if a value was sent, which is received once
 		err := op.TakeUntil("stream", func(ctx context.Context, yield func(T) bool) error {
-			return s(ctx, func(v T) bool { return !closed(done) && yield(v) })
+			return s(ctx, func(v T) bool {
+				over = over || closed(done)
+				return !over && yield(v)
+			})
 		}, stop)(ctx, yield)
-		if err != nil && closed(done) {
+		if err != nil && (over || closed(done)) {
 			return ending.ContextError(ctx)
 		}
 		return err

@@ -1,6 +1,9 @@
 package stream
 
-import "context"
+import (
+	"context"
+	"sync/atomic"
+)
 
 // Works tells each retried stream around ctx that its attempt works although it has not delivered a value: it is
 // connected and subscribed, or a heartbeat came. This ends an outage (retry.OnRecovered, the end of retry.OnOutage,
@@ -13,7 +16,7 @@ import "context"
 func Works(ctx context.Context) {
 	for {
 		a, _ := ctx.Value(retriedKey{}).(*attemptContext)
-		if a == nil {
+		if a == nil || atomic.LoadUint32(&a.over) != 0 {
 			return
 		}
 		if s := a.subscription; s.Down() {
