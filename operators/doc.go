@@ -43,12 +43,13 @@
 // else the system clock.
 //
 // An operator whose comment does not mention goroutines starts none: its functions and its source run on the caller's
-// goroutine, and it allocates nothing per value. The others run some of their sources on goroutines of their own. The
-// consumer still runs on the caller's goroutine, and so do the functions passed to the operator unless its comment says
-// otherwise, so they need no locks. When an operator returns, its goroutines have returned and its timers are stopped.
+// goroutine, and it allocates nothing per value, but for what Distinct and DistinctBy remember. The others run some of
+// their sources on goroutines of their own. The consumer still runs on the caller's goroutine, and so do the functions
+// passed to the operator unless its comment says otherwise, so they need no locks. When an operator returns, its
+// goroutines have returned and its timers are stopped.
 //
 // The first error ends an operator: it cancels everything else it runs, waits until that has returned, and returns the
-// error. When ctx ends, the error matches both context.Cause(ctx) and ctx.Err().
+// error. When ctx ends, the error matches context.Cause(ctx), and ctx.Err() if those of its sources do.
 //
 // # Marble diagrams
 //

@@ -51,7 +51,7 @@ type MapRetryOptions[T any] struct {
 //
 // An item whose call failed waits until its delay is over, and its worker takes the next item. Items that are due go
 // before new ones. All waiting items are in one heap with one timer, on the clock of p or else of ctx. No item has a
-// goroutine or timer of its own; a waiting item takes at most 200 bytes in addition to itself.
+// goroutine or timer of its own; a waiting item takes about 200 bytes in addition to itself.
 //
 // Each item is an operation of its own under p, decided in the same order as in retry.Do. Limit, Within and similar
 // rules count for each item, AttemptTimeout for each call. A signal (retry.ResetOn) makes all waiting items due at
@@ -71,8 +71,8 @@ type MapRetryOptions[T any] struct {
 // it from Context, and let DeadLetter pass over the items whose context has ended. Acknowledge where the results are
 // consumed, not in f: there a failed acknowledgement would repeat the effect.
 //
-// Between the goroutines there are at most max(Workers, 4) items that are not called yet, and as many results: a slow
-// consumer slows the workers, which slow the source.
+// Between the goroutines there are at most max(Workers, 4) items that are not called yet, and as many results, not
+// counting those that Ordered has held back: a slow consumer slows the workers, which slow the source.
 func MapRetry[T, U any](src stream.Stream[T], p retry.Policy, f func(context.Context, T) (U, error), o MapRetryOptions[T]) stream.Stream[U] {
 	here.NotNil("MapRetry", "src", src == nil)
 	here.NotNil("MapRetry", "f", f == nil)

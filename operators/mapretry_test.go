@@ -516,6 +516,19 @@ type funnyError struct{ words []string }
 func (e funnyError) Error() string { return strings.Join(e.words, " ") }
 func (e funnyError) Unwrap() error { return errBoom }
 
+// A context that ends while DeadLetter is called: its error matches the cause too.
+func TestMapRetry_CancelledInDeadLetter(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	err := operators.MapRetry(stream.Of(1), constant(0, retry.Limit(0)), newFlaky(map[int]int{1: 1}).call, options{
+		DeadLetter: func(ctx context.Context, _ int, _ *retry.Error) error {
+			cancel(errCause)
+			return ctx.Err()
+		}}).ForEach(ctx, func(string) {})
+	if !errors.Is(err, errCause) || !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
 func TestMapRetry_Cancel(t *testing.T) {
 	bubble(t, "while items wait and are called", func(t *testing.T) {
 		var l ledger

@@ -37,8 +37,8 @@ func RetryWhen[T, N any](src stream.Stream[T], h func(stream.Stream[stream.Failu
 
 // RetryChans is RetryWhen for a pipeline of plain channels. Each attempt calls open, with a context that is cancelled
 // when the attempt is over, and reads its two channels as stream.FromChans does. The first returned channel delivers
-// the values of all attempts. The second delivers at most one error, when the handler has given up or ctx has ended,
-// and is closed after the first.
+// the values of all attempts. The second delivers at most one error, that with which the pipeline ends, and is closed
+// after the first.
 //
 // One goroutine runs the pipeline. It ends when ctx does or when the pipeline has ended; a reader that stops early must
 // cancel ctx. Nothing is buffered.

@@ -47,7 +47,8 @@ func ShareN[T any](s stream.Stream[T], n int) stream.Stream[T] {
 // ShareReplay is Share for consumers that come late: each receives the last n values first, then the values that come
 // from then on. After a run has ended without an error, s is not run again: later consumers receive its last n values
 // and the end, for as long as the returned stream is in use. So ShareReplay(s, 1) of a stream of one value runs it
-// once. (RxJS: shareReplay with refCount; RxJava's replay(n).refCount() runs s again after its end.)
+// once, if a consumer waits for its end: First and One leave before that, use Last. (RxJS: shareReplay with refCount;
+// RxJava's replay(n).refCount() runs s again after its end.)
 //
 //	s:           --a--b--c--d--|
 //	consumer 1:  --a--b--c--d--|

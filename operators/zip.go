@@ -16,7 +16,7 @@ type Pair[A, B any] struct {
 // String returns the pair as "(first, second)".
 func (p Pair[A, B]) String() string { return fmt.Sprintf("(%v, %v)", p.First, p.Second) }
 
-// Zip is ZipWith that yields each two values as a Pair.
+// Zip is ZipWith that yields each two values as a Pair. b runs on a goroutine of its own.
 //
 //	a:      --1-----2--3--|
 //	b:      ----x-y-z----
@@ -44,7 +44,7 @@ func ZipWith[A, B, C any](a stream.Stream[A], b stream.Stream[B], f func(A, B) C
 // ZipWith3 is ZipWith for three streams. It ends as soon as one of them has ended, and treats an error of another one as
 // ZipWith does.
 //
-//	a:               --1-----2--3--|
+//	a:               --1-----2-----|
 //	b:               ----4-5-6----
 //	c:               -7------8-----
 //	ZipWith3(+):     ----12--15----|
@@ -87,6 +87,7 @@ func CombineLatest[A, B, C any](a stream.Stream[A], b stream.Stream[B], f func(A
 
 // CombineLatest3 is CombineLatest for three streams. It begins when all three have had a value. It ends when all three
 // have ended, or as soon as one has ended without a value, and treats an error of another one then as CombineLatest does.
+// Each runs on a goroutine of its own.
 //
 //	a:                       --1--------2--|
 //	b:                       -----x--|

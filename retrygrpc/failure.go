@@ -17,7 +17,8 @@ import (
 
 // IsTransient reports whether the same call may succeed later. Use it in retry.If, with Receive and operators.Resume,
 // for calls that may be carried out twice. It returns true if err has a status of Unavailable, ResourceExhausted,
-// Aborted, Internal, Unknown or DeadlineExceeded, or a status whose server says when to retry.
+// Aborted, Internal, Unknown or DeadlineExceeded, or a status whose server says when to retry. An error without a status
+// counts as Unknown.
 func IsTransient(err error) bool {
 	s := status.Convert(err)
 	switch s.Code() {

@@ -17,7 +17,7 @@ import (
 // For a call with one request and a stream of responses, the first attempt is made at once. The first RecvMsg makes the
 // others, and returns the error of all. The request must not change before the first RecvMsg has returned.
 //
-// Without Limit or Within, p retries until the call's context ends.
+// Without Limit, Within or StopAt, p retries until the call's context ends.
 func StreamClientInterceptor(p retry.Policy, opts ...Option) grpc.StreamClientInterceptor {
 	r := newRetrier("StreamClientInterceptor", p, opts)
 	return func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {

@@ -13,8 +13,8 @@ import (
 // UnaryClientInterceptor returns an interceptor that repeats unary calls as p decides. The package comment says which
 // calls, and which errors it returns. p's hooks must be safe for concurrent use.
 //
-// Without Limit or Within p retries until the call's context ends. grpc.Header and grpc.Trailer receive those of the
-// last attempt.
+// Without Limit, Within or StopAt, p retries until the call's context ends. grpc.Header and grpc.Trailer receive those
+// of the last attempt.
 func UnaryClientInterceptor(p retry.Policy, opts ...Option) grpc.UnaryClientInterceptor {
 	r := newRetrier("UnaryClientInterceptor", p, opts)
 	if _, timed := p.AttemptTimeout(); timed { // the server knows the deadline too, and may report it first

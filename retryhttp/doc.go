@@ -38,11 +38,11 @@
 //
 // Cloudflare's 525 and 526, which are about certificates, are not failures, as they will occur again.
 //
-// A Retry-After header, in seconds or as a date, dictates the delay: the retry comes no earlier, and there is no retry
-// if the delay exceeds the policy's MaxRetryAfter or Within or the request's deadline. A Retry-After in the past, or
-// one that cannot be read, has no effect. The option RateLimitHeaders reads more headers, and makes a 403 that refuses
-// by a rate limit a failure. The option CheckBody makes a wrong body a failure. The option Classify can replace these
-// rules: its function sees the response and the first bytes of its body.
+// A Retry-After header, in seconds or as a date, dictates the delay (retry.RetryAfter), and there is no retry if the
+// delay exceeds the policy's MaxRetryAfter or Within or the request's deadline. A Retry-After in the past, or one that
+// cannot be read, has no effect. The option RateLimitHeaders reads more headers, and makes a 403 that refuses by a rate
+// limit a failure. The option CheckBody makes a wrong body a failure. The option Classify can replace these rules: its
+// function sees the response and the first bytes of its body.
 //
 // # What is returned
 //

@@ -49,8 +49,9 @@ func Classify(f func(*Outcome) Class) Option {
 	return func(s *settings) { s.classify = f }
 }
 
-// CheckBody calls f with each response whose status is from 200 to 299, unless Classify has decided. An error of f is a
-// failure of the attempt. So a body that is cut off or cannot be decoded is fetched again:
+// CheckBody calls f with each response whose status is from 200 to 299 and not in Statuses, unless Classify has
+// decided, but not with the parts that ResumeBody requests. An error of f is a failure of the attempt. So a body that
+// is cut off or cannot be decoded is fetched again:
 //
 //	retryhttp.CheckBody(func(resp *http.Response) error { return json.NewDecoder(resp.Body).Decode(new(any)) })
 //
@@ -85,7 +86,7 @@ func IdempotencyKeys() Option {
 
 // BufferBody reads up to n bytes of a body that has no GetBody into memory before the request is sent, so that it can
 // be sent again. A longer body, by its ContentLength or when it is read, is sent once, as without the option. The first
-// attempt begins when the body has ended or has yielded more than n bytes.
+// attempt begins when the body has ended or has yielded more than n bytes, or at once if ContentLength is more than n.
 func BufferBody(n int) Option {
 	if n < 0 {
 		panicf("BufferBody", "n is %d, want at least 0", n)

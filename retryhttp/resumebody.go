@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/stream"
 )
 
 // ResumeBody continues the body of a GET's response where its reading failed, or where nothing came for stall (0: no
@@ -27,8 +28,8 @@ import (
 //     Date (RFC 9110, section 8.8.2.2); or a 206 with a strong ETag to a request that asks for one open range, such as
 //     "Range: bytes=500-" for the rest of a file. Its Content-Range must begin there and have the complete length. The
 //     200 may be the response to any Range: it is the whole content;
-//   - it has a length or Accept-Ranges: bytes. Without a length an early end cannot be seen: only a Read that fails is
-//     continued;
+//   - it has a length or Accept-Ranges: bytes, and neither Accept-Ranges: none nor trailers. Without a length an early
+//     end cannot be seen: only a Read that fails is continued;
 //   - the base transport has not decompressed it. http.Transport asks for gzip unless the request has an
 //     Accept-Encoding or DisableCompression is set;
 //   - the request's own body, if any, can be sent again.
@@ -178,8 +179,11 @@ func (b *resumedBody) read(p []byte) (n int, err error) {
 
 // proceed continues the body, which has failed with err, and reads from it. It returns err if that is the body's end.
 func (b *resumedBody) proceed(p []byte, err error) (int, error) {
-	if err == io.EOF || b.length >= 0 && b.at >= b.length || b.request.Context().Err() != nil {
+	if err == io.EOF || b.length >= 0 && b.at >= b.length {
 		return 0, err
+	}
+	if ctx := b.request.Context(); ctx.Err() != nil {
+		return 0, stream.ContextError(ctx, err)
 	}
 	broken := &bodyError{request: b.request, at: b.at, length: b.length, err: err, reason: b.obstacle}
 	ctx := b.beginRest()

@@ -445,7 +445,7 @@ func TestResumeBody_Policy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err = io.ReadAll(resp.Body); err != errCut {
+		if _, err = io.ReadAll(resp.Body); !errors.Is(err, errCut) || !errors.Is(err, errCause) || !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
 		s.expect(t, "0s")

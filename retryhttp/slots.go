@@ -15,8 +15,8 @@ import (
 )
 
 // Slots returns a handler that passes at most perSecond requests a second to next, after a burst of burst requests. It
-// refuses other requests and tells their clients when to retry. So clients that follow Retry-After retry once, at the
-// rate that the server can take, however many they are. Slots is for a single server: each server counts separately.
+// refuses other requests and tells their clients when to retry. So clients that follow Retry-After and get a slot retry
+// once, at the rate that the server can take. Slots is for a single server: each server counts separately.
 //
 // A refused request receives the next free slot: a 429 with the time until then as Retry-After, in whole seconds
 // rounded up, and exactly in the header Retry-After-Ms (the option RateLimitHeaders reads it). The slot is reserved for

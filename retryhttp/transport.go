@@ -20,8 +20,8 @@ type Transport struct {
 // retries as p decides. The package comment says which requests and which failures are retried. base and p's hooks must
 // be safe for concurrent use.
 //
-// p's ResetAfterItems and BeforeFirstItem have no effect, because a request delivers no values. Without Limit or
-// Within, p retries until the request's context ends. http.Client's Timeout ends that context too, and covers all
+// p's ResetAfterItems and BeforeFirstItem have no effect, because a request delivers no values. Without Limit, Within
+// or StopAt, p retries until the request's context ends. http.Client's Timeout ends that context too, and covers all
 // attempts together.
 func NewTransport(base http.RoundTripper, p retry.Policy, opts ...Option) *Transport {
 	if base == nil {

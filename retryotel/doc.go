@@ -31,7 +31,8 @@
 // attempt of a stream works when it has delivered a value or a bookmark, or has called stream.Works. A source that does
 // not call it when it is connected, or when a heartbeat comes, is down until its next value: hours, if it is idle.
 // retry.down_since is when that began, as a Unix time; there is no value while nothing is down. With several operations
-// of a name, retry.down is 1 while one of them is down, and the longest outage counts.
+// of a name, retry.down is 1 while one of them is down, and the longest outage counts. The items of operators.MapRetry
+// do not count.
 //
 // # Names
 //

@@ -22,7 +22,7 @@ import (
 // lease is short, so that the jobs of a killed worker are soon delivered to the next one.
 const lease = 2 * time.Second
 
-// policy has delays below a second, which the worker keeps, and longer ones, which the server keeps.
+// policy has delays below a second, which the worker keeps. The server keeps those that Retry-After dictates.
 var policy = retry.New(backoff.Exponential(100*time.Millisecond, 2.5).Cap(time.Second).Jitter(jitter.Equal),
 	retry.Limit(6), retry.AttemptTimeout(5*time.Second))
 

@@ -1,4 +1,4 @@
-// Package mockclock shows how a flow that takes hours is tested in milliseconds. The test injects
+// Package mockclock shows how a flow that takes minutes is tested in milliseconds. The test injects
 // github.com/benbjohnson/clock instead of the system's clock.
 package mockclock
 

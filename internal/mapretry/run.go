@@ -214,7 +214,7 @@ func (r *run[T, U]) deliver(ctx context.Context, next *result[T, U], yield func(
 		return yield(next.value), nil
 	case deadLetter:
 		if err := r.DeadLetter(ctx, next.item, next.err.(*retry.Error)); err != nil {
-			return false, r.withSourceErr(err)
+			return false, ending.Error(ctx, r.withSourceErr(err))
 		}
 	case fatal:
 		r.fatal = next

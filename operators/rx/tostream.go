@@ -19,8 +19,9 @@ import (
 //
 // A run ends with the first error item, unchanged, although rxgo continues after an error item. It ends without an
 // error when the observable closes its channel. When ctx ends, it returns context.Cause(ctx) at once, whatever the
-// source does, even if the source has closed its channel because of ctx. But a deadline that src itself sets looks like
-// an end without an error, because rxgo's operators close without an error then: use Timeout on the stream instead.
+// source does once src and Observe have returned, even if it has closed its channel because of ctx. But a deadline that
+// src itself sets looks like an end without an error, because rxgo's operators close without an error then: use Timeout
+// on the stream instead.
 //
 // A value that is not a T ends the run with an error such as "rx: ToStream: item 3 is string, want int", which no
 // policy retries. A nil value becomes T's nil if T has one. ToStream[any] accepts every value.

@@ -1,5 +1,6 @@
-// Package endpoint goes on with the next host if one does not work. Each operation begins at the host that worked last, so
-// a dead host gets one attempt, not one of each operation. When to try again is the policy's, of a call, a feed or a client.
+// Package endpoint goes on with the next host if one does not work. Each operation begins at the host that worked last,
+// so a dead host gets the attempts that are under way, not one of each later operation. When to try again is the
+// policy's, of a call, a feed or a client.
 package endpoint
 
 import (

@@ -19,8 +19,10 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// Schema is for both databases. Times are milliseconds of the database's clock. A dead row remains, with its last error;
-// UPDATE outbox SET dead = FALSE, state = ”, due = 0 WHERE id = … revives it.
+// Schema is for both databases. Times are milliseconds of the database's clock. A dead row remains, with its last error.
+// This revives it:
+//
+//	UPDATE outbox SET dead = FALSE, state = '', due = 0 WHERE id = $1
 const Schema = `
 	CREATE TABLE IF NOT EXISTS outbox (id TEXT PRIMARY KEY, body TEXT NOT NULL, due BIGINT NOT NULL, state TEXT NOT NULL DEFAULT '',
 		lease BIGINT NOT NULL DEFAULT 0, claims BIGINT NOT NULL DEFAULT 0, abandoned BOOLEAN NOT NULL DEFAULT FALSE,

@@ -125,7 +125,7 @@ func TestEvents_Idle(t *testing.T) {
 }
 
 func TestEvents_NoRetryCanHelp(t *testing.T) {
-	for _, code := range []int{http.StatusUnauthorized, int(socket.StatusPolicyViolation), 4401} {
+	for _, code := range []int{http.StatusUnauthorized, int(socket.StatusUnsupportedData), int(socket.StatusPolicyViolation), 4000} {
 		var connections atomic.Int64
 		server := feed(t, &connections, func(int64) int { return code })
 		url := "ws" + strings.TrimPrefix(server.URL, "http")
