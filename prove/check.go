@@ -16,10 +16,10 @@ import (
 	"github.com/retrywhen/retrywhen/internal/judge"
 )
 
-// Check runs the program twice undisturbed, and then once for each scenario, Parallel at once. A run with a fault, or
-// whose break did not take place, is played again: only what both show is a finding. It returns an error if nothing can
-// be judged, if fewer than half of the breaks took place, if the machine stood still for the check more than half of the
-// time, and when ctx ends; then the report has what is known.
+// Check runs the program twice undisturbed, and then once for each scenario, Parallel at once. A run whose break did not
+// take place is played again, and so is one with a fault, until a run of its way has shown that kind twice: only then is
+// it a finding. It returns an error if nothing can be judged, if fewer than half of the breaks took place, if the machine
+// stood still for the check more than half of the time, and when ctx ends; then the report has what is known.
 //
 // It panics if Client is nil, a number is negative, or a Way is unknown.
 func (t Target) Check(ctx context.Context) (Report, error) {
@@ -169,6 +169,9 @@ func (c *check) try(ctx context.Context, t *trial) {
 	if !c.confirm(t, nil) {
 		again, _ := c.tryOnce(ctx, t)
 		c.confirm(t, again)
+		t.faults = slices.DeleteFunc(t.faults, func(f judge.Fault) bool {
+			return !slices.ContainsFunc(again, func(other judge.Fault) bool { return other.Kind == f.Kind })
+		})
 	}
 }
 

@@ -192,6 +192,25 @@ func TestCheck_RightClients(t *testing.T) {
 	checks.Wait()
 }
 
+// A finding names a scenario that has shown it twice, and counts those only.
+func TestCheck_ShownOnce(t *testing.T) {
+	t.Parallel()
+	target := newServer(t).target(nil)
+	target.Ways, target.Places, target.Parallel = []prove.Way{prove.End}, 3, 1
+	disturbed := measured(&target)
+	runs := 0
+	target.Client = func(ctx context.Context, r prove.Run, got func(string)) error {
+		if disturbed() {
+			runs++ // the first scenario has the first two
+		}
+		return client{fails: runs == 1 || runs > 3}.run(ctx, r, got)
+	}
+	report, err := checked(t, target)
+	if err != nil || len(report.Findings) != 1 || !strings.HasPrefix(report.Findings[0].Where, "end before chunk 6 of ") || report.Findings[0].Shown != 2 {
+		t.Errorf("got %v and %+v", err, report)
+	}
+}
+
 // A client that stands every break but one of a connection that has delivered all.
 func TestCheck_AfterTheLastValue(t *testing.T) {
 	t.Parallel()

@@ -3,7 +3,7 @@
 // Target.Check runs the program behind a proxy: twice undisturbed, and then once for each place and [Way]. A place is a
 // byte of a connection, at which a chunk from the server began in the undisturbed run. The program may be in any
 // language; command retrywhen prove runs one, and reconnecttest.CheckTCP is for tests in Go. What the program delivers
-// is compared with what it delivers undisturbed. A [Kind] of fault is a [Finding] only if the scenario shows it twice. If
+// is compared with what it delivers undisturbed. A [Kind] of fault is a [Finding] only if a scenario shows it twice. If
 // fewer than half of the breaks took place, or the machine was too busy, Check returns an error.
 //
 // A client in Go that dials with a function of its own is checked more closely by reconnecttest.Check, and a stream by

@@ -28,7 +28,7 @@ const (
 	// Of how it ends:
 
 	Late   Kind = "late"   // it does not return when told
-	Left   Kind = "left"   // goroutines or processes that it leaves
+	Left   Kind = "left"   // goroutines that it leaves
 	Open   Kind = "open"   // connections that it leaves
 	Second Kind = "second" // a second run of a stream lost or repeated values
 	Stop   Kind = "stop"   // it goes on after yield returned false

@@ -7,7 +7,7 @@ type Report struct {
 	Values    int       `json:"values"`    // that the undisturbed program delivers
 	Places    int       `json:"places"`    // at which connections break
 	Scenarios int       `json:"scenarios"` // that were played
-	NotPlayed int       `json:"notPlayed"` // scenarios whose break did not take place, or that did not come to an end
+	NotPlayed int       `json:"notPlayed"` // scenarios that were not played, or whose break did not take place
 	Findings  []Finding `json:"findings"`
 }
 

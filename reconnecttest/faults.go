@@ -28,7 +28,7 @@ func (c *check) either(ofStream, ofClient string) string {
 // judgeDelivery judges what a client delivered, and how it ended.
 func (c *check) judgeDelivery(o *outcome) []judge.Fault {
 	all := c.judgeReturn(o, c.Lost(o.Tally))
-	if o.hour() && len(o.grown) > max(10, len(o.record.dials)/2) {
+	if o.hour() && len(o.grown)-c.running > max(10, len(o.record.dials)/2) {
 		all = append(all, fault(prove.Left, "does each attempt end what it starts?", "after %s, %s run: %s", judge.Count(len(o.record.dials), "connection"),
 			judge.Count(len(o.grown), "goroutine"), judge.List(virtual.Places(o.grown)))...)
 	}
@@ -61,7 +61,7 @@ func (c *check) judgeReturn(o *outcome, lost []any) []judge.Fault {
 	case o.panicked != "":
 		return fault(prove.Panic, "", "it panicked: %s", o.panicked)
 	case r.hot != "":
-		return fault(prove.Hot, "is there a wait before each connection, also after one that worked or was welcomed?", "%s", r.hot)
+		return fault(prove.Hot, c.mendHot(o), "%s", r.hot)
 	case o.ended && o.err != nil && c.GivesUp && (o.hour() || !broke):
 	case o.ended && o.err != nil:
 		kind, mend := c.mendGivingUp(o)
@@ -80,7 +80,7 @@ func (c *check) judgeReturn(o *outcome, lost []any) []judge.Fault {
 	case (o.hour() || o.afterwards >= time.Hour) && len(r.waits) > 0 && slices.Max(r.waits) > longestWait:
 		return fault(prove.Cap, c.either("does the backoff have a Cap?", "is there a longest wait?"),
 			"it waited for %v before it connected again", slices.Max(r.waits).Round(time.Second))
-	case len(lost) > 0 && !r.back && o.fate == silence:
+	case len(lost) > 0 && !r.back && r.silent > 0:
 		return fault(prove.Silent, c.mendSilence(o), "it noticed nothing in 10 minutes%s", judge.Suffix(", and lost ", lost))
 	case broke && !r.back && (len(lost) > 0 || !r.connected):
 		return fault(prove.Away, "is every failure retried?", "it did not connect again in 10 minutes%s", judge.Suffix(", and lost ", lost))
@@ -88,6 +88,14 @@ func (c *check) judgeReturn(o *outcome, lost []any) []judge.Fault {
 		return o.lostFault(lost)
 	}
 	return nil
+}
+
+// mendHot returns what mends a client that does not wait.
+func (c *check) mendHot(o *outcome) string {
+	if o.record.spins || o.record.writes > hotWrites {
+		return "does each turn of the loop wait, or end after an error?"
+	}
+	return "is there a wait before each connection, also after one that worked or was welcomed?"
 }
 
 // mendSilence returns what mends a client that does not notice silence.
@@ -160,6 +168,8 @@ func (c *check) judgeStop(o *outcome) []judge.Fault {
 		return c.judgeDelivery(o)
 	case len(o.past) > 0:
 		return fault(prove.Stop, "does it return as soon as yield returns false?", "it called yield again after that had returned false, with %s", judge.AtMost3(o.past))
+	case o.late != nil && o.stopAt > 0 && o.second == nil:
+		return fault(prove.Stop, "does it return as soon as yield returns false?", "it has not returned a second after yield returned false: %s", judge.List(virtual.Places(o.late)))
 	case o.late != nil && o.second == nil:
 		mend := "does every wait end with the context?"
 		if o.ignore > 0 {
@@ -208,6 +218,9 @@ func (c *check) judgeGone(o *outcome) []judge.Fault {
 	case o.ended:
 		return fault(prove.Gone, "return the error", "it ended without an error, and lost %s", judge.AtMost3(rest))
 	}
+	if i := slices.IndexFunc(o.record.asked, func(at int) bool { return at >= o.gone }); i >= 0 {
+		return fault(prove.Gone, "does it continue with the first event that is left?", "it continued at event %d, and lost %s", o.record.asked[i]+1, judge.AtMost3(rest))
+	}
 	return fault(prove.Gone, "is there a Catch inside open that continues from a snapshot, or a Permanent error?",
 		"it asked %d times in an hour for a position that is gone, and lost %s", len(o.record.asked), judge.AtMost3(rest))
 }
@@ -216,7 +229,7 @@ func (c *check) judgeGone(o *outcome) []judge.Fault {
 func (c *check) judgeStuck(o *outcome) []judge.Fault {
 	switch {
 	case o.record.hot != "":
-		return fault(prove.Hot, "does each turn of the loop wait, or end after an error?", "%s", o.record.hot)
+		return fault(prove.Hot, c.mendHot(o), "%s", o.record.hot)
 	case o.spins:
 		return fault(prove.Hot, "does each turn of the loop wait, or end after an error?", "it runs for 30 s of real time, and its virtual time does not move:%s",
 			virtual.List(slices.DeleteFunc(o.stuck, func(g virtual.Goroutine) bool { return g.State != "running" && g.State != "runnable" })))

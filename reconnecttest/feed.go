@@ -14,8 +14,8 @@ import (
 // Feed is the server of a test: a log of events, and what the server sends to a client that asks for a position. It is
 // for [CheckResume].
 type Feed[T, P any] struct {
-	// Events is the log. All events are different. With fewer than 12, CheckResume does not find a limit above their
-	// number that is never reset.
+	// Events is the log. All events are different. CheckResume finds a limit that is never reset if it is below 12 and
+	// below their number.
 	Events []T
 	// From returns the index of the first event that the server sends for a position, len(Events) if there is none yet.
 	// It defines which events share a position, and whether the server sends the last event again.

@@ -52,6 +52,7 @@ type link struct {
 	offer  func() bool    // hands it to the server, and reports whether that listens; may be nil
 	sever  func(how fate) // breaks it
 	broken bool
+	silent bool // that is how it broke
 	closed bool // by the client
 	mute   bool // no further event is sent
 	sent   int  // units
@@ -154,7 +155,9 @@ func (n *network) breakLink(l *link, how fate) {
 	l.broken = true
 	n.note("%v of connection %d", how, l.number)
 	l.sever(how)
-	if how != silence {
+	if l.silent = how == silence; l.silent {
+		n.silent++
+	} else {
 		n.drop(l, time.Since(l.since) < time.Second)
 	}
 }
@@ -173,6 +176,9 @@ func (n *network) closes(l *link) {
 	if !l.closed {
 		l.closed = true
 		n.unclosed--
+		if l.silent {
+			n.silent--
+		}
 		n.note("closes connection %d", l.number)
 		n.drop(l, false)
 	}

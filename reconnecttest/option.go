@@ -27,7 +27,7 @@ func NoJitter() Option { return func(c *check) { c.noJitter = true } }
 func Latest() Option { return func(c *check) { c.Latest = true } }
 
 // Known makes a finding of this kind no failure if its Where contains where: it is logged with why. If all groups were
-// played and there is none, that is a failure. It panics if the check has no such kind, or if why is empty.
+// played and there is none, that is a failure. It panics if the check cannot find that kind, or if why is empty.
 func Known(kind Kind, where, why string) Option {
 	switch {
 	case !slices.Contains(kinds, kind):

@@ -23,7 +23,8 @@ type record struct {
 	ignored     int
 	cuts        int    // of flapping connections
 	connected   bool   // it has a connection that works
-	unclosed    int    // connections that it has not closed
+	unclosed    int    // connections that it has not closed,
+	silent      int    // and those of them that have fallen silent
 	hot         string // how often it connects or calls
 	spins       bool   // it calls without a wait
 

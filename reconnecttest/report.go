@@ -46,6 +46,8 @@ type check struct {
 	units  int
 	finite bool // undisturbed, the client ends by itself
 
+	running int // goroutines of the undisturbed client
+
 	positions map[int]int     // of a client whose connection was cut before an event, at which it came back
 	told      map[string]bool // the kinds of faults that were reported
 	unjudged  int             // runs that could not be judged,
@@ -75,6 +77,11 @@ func (c *check) playGroups(t testing.TB) Report {
 	}
 	if goroutine.Current().Bubble != 0 {
 		panic("reconnecttest: " + c.name + ": called inside a synctest bubble; it makes bubbles of its own, so call it from the test itself")
+	}
+	for _, k := range c.known {
+		if gone := k.Kind == prove.Lag || k.Kind == prove.Gone; gone && !c.forgets || c.dials && (k.Kind == prove.Second || k.Kind == prove.Stop) {
+			panic(fmt.Sprintf("reconnecttest: %s: Known: kind is %q, which this check cannot find", c.name, k.Kind))
+		}
 	}
 	groups := c.groups()
 	_, plain := t.(*testing.T)
@@ -111,6 +118,8 @@ func (c *check) measure(t *testing.T, reporter testing.TB) bool {
 		wrong = fault(prove.Panic, "", "it panicked: %s", o.panicked)
 	case o.err != nil:
 		wrong = fault(prove.GaveUp, "", "it ended with the error %q", o.err)
+	case r.hot != "" && r.values == 0:
+		wrong = fault(prove.Hot, c.mendHot(o), "%s", r.hot)
 	case o.Count() == 0:
 		wrong = fault(prove.Unjudged, "does it connect with the function that it is given?", "it delivered nothing, on %s", judge.Count(len(r.dials), "connection"))
 	case r.values == 0:
@@ -124,7 +133,7 @@ func (c *check) measure(t *testing.T, reporter testing.TB) bool {
 	}
 	c.ref, c.of = o.Made()
 	c.ref, c.of = c.ref[:r.values], c.of[:r.values]
-	c.took, c.finite, c.Foreign = r.took, o.ended, o.timely
+	c.took, c.finite, c.Foreign, c.running = r.took, o.ended, o.timely, len(o.grown)
 	c.units = cmp.Or(c.units, c.of[r.values-1]+1)
 	c.report.Values, c.report.Places = r.values, c.units
 	return true

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,9 +31,9 @@ type outcome struct {
 	ended    bool // by itself
 	err      error
 	panicked string
-	late     []virtual.Goroutine // the client, a second after the end of its context
+	late     []virtual.Goroutine // the client, a second after the end of its context, or after its consumer stopped
 	left     []virtual.Goroutine
-	grown    []virtual.Goroutine // what ran after an hour of attempts
+	grown    []virtual.Goroutine // what ran at the end of the undisturbed run, or after an hour of attempts
 	unclosed int                 // connections that it has not closed
 	past     []any               // values that came after yield had returned false
 	timely   bool                // values came with time, which cannot be compared
@@ -105,7 +106,11 @@ type clientRun struct {
 func (s *session) play() {
 	s.start(s.Tally)
 	s.await()
-	if s.stopAt > 0 && s.within(prompt) && len(s.past) == 0 && s.run.panicked == "" {
+	switch {
+	case s.stopAt == 0:
+	case !s.within(prompt):
+		s.late = []virtual.Goroutine{s.bubble.Goroutine(s.run.id)}
+	case len(s.past) == 0 && s.run.panicked == "":
 		s.second = judge.NewTally(s.check.ref, nil)
 		s.start(s.second)
 		s.until(s.check.took+recovery, s.second.Complete)
@@ -113,7 +118,7 @@ func (s *session) play() {
 	if s.within(0) {
 		s.ended, s.err, s.panicked = s.stopAt == 0 && s.ctx.Err() == nil, s.run.err, s.run.panicked
 	}
-	if s.hour() {
+	if s.hour() || s.check.ref == nil {
 		synctest.Wait()
 		s.grown = s.own()
 	}
@@ -143,9 +148,9 @@ func (s *session) start(t *judge.Tally) {
 
 // consumer returns the consumer of the client's values.
 func (s *session) consumer(t *judge.Tally) func(v any) bool {
-	stopped := false // a stream yields on one goroutine
+	var stopped atomic.Bool // a client that dials may call it on several goroutines at once
 	return func(v any) bool {
-		if stopped {
+		if stopped.Load() {
 			s.past = append(s.past, v)
 			return false
 		}
@@ -159,8 +164,11 @@ func (s *session) consumer(t *judge.Tally) func(v any) bool {
 			s.cancel(errCause)
 		}
 		s.network.delivered(v)
-		stopped = first && number == s.stopAt
-		return !stopped
+		if first && number == s.stopAt {
+			stopped.Store(true)
+			return false
+		}
+		return true
 	}
 }
 

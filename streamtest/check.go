@@ -30,10 +30,10 @@ import (
 //   - it can be run again, also concurrently, with the same values at the same times; or the second run fails with
 //     stream.ErrNotRestartable.
 //
-// All runs are in bubbles, once on the clock of a session and once on the system clock. Check examines the first 100
-// values and the first minute of virtual time, so whatever is to be checked should happen early. Values at the same
-// instant may come in any order. newStream is called in each bubble, any number of times. It must create the channels
-// it uses. [CheckOperator] is for operators.
+// All runs are in bubbles, once on the clock of a session and once on the system clock. Check examines some of the
+// first 100 values and the first minute of virtual time, so whatever is to be checked should happen early. Values at the
+// same instant may come in any order. newStream is called in each bubble, any number of times. It must create the
+// channels it uses. [CheckOperator] is for operators.
 func Check[T any](t *testing.T, newStream func() stream.Stream[T]) {
 	t.Helper()
 	if newStream == nil {
@@ -183,6 +183,8 @@ func (in *inspection[T]) stop() {
 		tr := in.at("stop at", k, func(*trial[T]) bool { return false })
 		if _, end := tr.history(); end.Err != nil && matches(end.Err, nil) {
 			tr.fail("it returned the error %q, want nil", end.Err)
+		} else if end.Err != nil {
+			tr.fail("it %s, want nil", tr.outcome())
 		}
 		in.session.Advance(mostTime)
 		tr.nothingLeft()
@@ -234,6 +236,10 @@ func (in *inspection[T]) cancelledInWait() {
 		in.session.Advance(at)
 		tr.cancel(errCause) // too late to be the cause if there is a deadline
 		tr.mustReturn()
+		values, _ := tr.history()
+		if n := len(slices.DeleteFunc(values, func(e marble.Event[T]) bool { return e.At < at })); n > 0 {
+			tr.fail("it yielded %s more", judge.Count(n, "value"))
+		}
 		tr.mustMatch(cause)
 		tr.nothingLeft()
 	}

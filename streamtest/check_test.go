@@ -235,6 +235,25 @@ var wrong = map[string]struct {
 			return context.Cause(ctx)
 		}
 	}, "cancelled in the yield of value 1: the stream does not return at once"},
+	"yields more when the context ends in a wait": {func() stream.Stream[int] {
+		return func(ctx context.Context, yield func(int) bool) error {
+			err := stream.Of(1).Delay(time.Second)(ctx, yield)
+			if errors.Is(err, errCause) && ctx.Err() != nil {
+				yield(2)
+			}
+			return err
+		}
+	}, "cancelled in a wait, at 500ms: it yielded 1 value more"},
+	"panics after false": {func() stream.Stream[int] {
+		return func(ctx context.Context, yield func(int) bool) error {
+			return stream.Of(1, 2, 3)(ctx, func(v int) bool {
+				if !yield(v) {
+					panic("ouch")
+				}
+				return true
+			})
+		}
+	}, "stop at value 1: it has panicked with ouch, want nil"},
 	"sleeps through a cancel": {func() stream.Stream[int] {
 		return func(ctx context.Context, yield func(int) bool) error {
 			if ctx.Err() != nil {

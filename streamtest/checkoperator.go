@@ -77,6 +77,7 @@ func (op Operator[T, U]) sources() []*checkSource[T] {
 	session, both := []string{"session clock"}, []string{"session clock", "system clock"}
 	all := []*checkSource[T]{
 		{name: "empty source", clocks: session, pace: pace, end: ends},
+		{name: "ending source", clocks: session, values: op.Values, pace: pace, end: ends},
 		{name: "failing source", clocks: both, values: op.Values, pace: pace, end: fails},
 		{name: "never ending source", clocks: both, values: op.Values, pace: pace, end: never},
 		{name: "source that is empty at once", clocks: session, end: ends},

@@ -2,6 +2,7 @@ package streamtest
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/retrywhen/retrywhen/internal/goroutine"
@@ -69,6 +70,24 @@ func TestCheckOperator_CatchesEachViolation(t *testing.T) {
 	}
 }
 
+// An operator that is wrong when a source with values ends well.
+func TestCheckOperator_TheEndOfASource(t *testing.T) {
+	op := Operator[int, int]{Values: []int{1, 2, 3}, Apply: func(s stream.Stream[int]) stream.Stream[int] {
+		return s.Concat(stream.Defer(func(context.Context) stream.Stream[int] { panic("ouch") }))
+	}}
+	r := new(recorder)
+	for _, src := range op.sources() {
+		if len(src.values) > 0 {
+			for _, c := range clauses[int]() {
+				inspect(t, r, false, c, func() stream.Stream[int] { return op.Apply(src.run) })
+			}
+		}
+	}
+	if text := strings.Join(r.texts, "\n"); !strings.Contains(text, "run: the stream has panicked with ouch") {
+		t.Errorf("not caught; reports:\n%s", text)
+	}
+}
+
 // Every source and every clause is checked.
 func TestCheckOperator_ChecksAll(t *testing.T) {
 	applied := make(map[int]bool)
@@ -78,7 +97,7 @@ func TestCheckOperator_ChecksAll(t *testing.T) {
 		return s
 	}
 	t.Run("checked", func(t *testing.T) { CheckOperator(t, op) })
-	if want := 8*len(clauses[int]()) + 3; len(applied) != want {
+	if want := 9*len(clauses[int]()) + 3; len(applied) != want {
 		t.Errorf("applied in %d bubbles, want %d", len(applied), want)
 	}
 	for _, op := range []Operator[int, int]{{Values: []int{1}}, {Apply: op.Apply}} {

@@ -36,8 +36,8 @@ type Session struct {
 // a list of what waits for what. Do not call Run in a bubble, or t.Run inside f: put the t.Run around Run.
 //
 // **Inside f use s.Context(), never t.Context() of the t outside.** Code that waits for that one freezes the bubble, as
-// for any channel from outside. A context that is derived from it in f and not cancelled there ends the whole test
-// process, when that test ends, with the runtime's "close of synctest channel from outside bubble".
+// for any channel from outside. A context that is derived from it in f and not cancelled there can end the whole
+// test process, when that test ends, with the runtime's "close of synctest channel from outside bubble".
 func Run(t *testing.T, f func(s *Session)) {
 	t.Helper()
 	run(t, t, f)

@@ -397,3 +397,18 @@ func TestReports_AreOfTheCallersLine(t *testing.T) {
 		}
 	}
 }
+
+// An event at the instant of "!" is not recorded, whatever clock it waits for.
+func TestExpectDuring_TheInstantOfTheEnd(t *testing.T) {
+	for range 20 { // a bubble shuffles the timers of an instant
+		Run(t, func(s *Session) {
+			var sleeper stream.Stream[string] = func(ctx context.Context, yield func(string) bool) error {
+				for ctx.Err() == nil && yield("a") {
+					time.Sleep(2 * ms)
+				}
+				return context.Cause(ctx)
+			}
+			ExpectDuring(s, sleeper, "----!").ToBe("a-a------")
+		})
+	}
+}

@@ -30,7 +30,9 @@ type subscriber[T any] struct {
 	mu      sync.Mutex
 	events  []marble.Event[T] // their times count from the subscription
 	done    bool              // the stream has returned
-	ignores bool              // events are no longer recorded
+	ignores bool              // events are no longer recorded,
+	ends    bool              // or not from this time on:
+	to      time.Duration
 }
 
 func newSubscriber[T any](s *Session, name string) *subscriber[T] {
@@ -51,7 +53,7 @@ func subscribe[T any](s *Session, name string, st stream.Stream[T], during strin
 		s.report.Fatalf("streamtest: %s: %v", name, err)
 	}
 	sub := newSubscriber[T](s, name)
-	sub.callers = virtual.Here()
+	sub.callers, sub.ends, sub.to = virtual.Here(), !when.Open, when.To
 	go sub.run(func(ctx context.Context, yield func(T) bool) error {
 		begin := timer.New(clock.System{}) // so that a subscriber at an instant receives what a hot source does after that
 		if err := begin.Wait(ctx, when.From); err != nil {
@@ -106,8 +108,7 @@ func (sub *subscriber[T]) note(e marble.Event[T], done bool) (n int, late bool) 
 	sub.mu.Lock()
 	defer sub.mu.Unlock()
 	late, sub.done = sub.done, sub.done || done
-	if !sub.ignores {
-		e.At = time.Since(sub.from)
+	if e.At = time.Since(sub.from); !sub.ignores && (!sub.ends || e.At < sub.to) {
 		sub.events = append(sub.events, e)
 	}
 	select {

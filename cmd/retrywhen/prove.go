@@ -34,7 +34,7 @@ func newProve() *cobra.Command {
 		Long: `Prove runs a command again and again against a server, breaks its connections in
 between, and compares what it delivers with what it delivers undisturbed. The
 command may be in any language. A value is a line of its stdout that is not
-empty; with --values, a line that matches.
+blank; with --values, a line that matches.
 
 The command connects to {addr}, a proxy in front of --server. In the command, in
 --before and in --event these are replaced, and are in the environment too:
@@ -59,8 +59,8 @@ Connections break at most at --places places, in these --ways:
   refuse   reset, and new connections are reset for 2 s
   twice    cut, end or silence, and again soon in the next connection
 
-A run's end is SIGTERM to the command and all that it has started, and SIGKILL
-if that lasts for longer than --stop. On Windows the processes are ended at once.
+A run's end is SIGTERM to the command's process group, and SIGKILL if that lasts
+for longer than --stop. On Windows all that it has started is ended at once.
 
 docs/prove.md says what the kinds of findings mean and what usually mends them.
 
@@ -223,7 +223,7 @@ func (p *prover) prove(ctx context.Context, t prove.Target, out, errOut io.Write
 			fmt.Fprintln(errOut, "retrywhen: prove:", missing[len(missing)-1])
 		}
 	}
-	failed := write(out, report, missing, asJSON)
+	failed := write(out, report, missing, interrupted, asJSON)
 	switch {
 	case interrupted:
 		return died
@@ -239,7 +239,7 @@ func (p *prover) prove(ctx context.Context, t prove.Target, out, errOut io.Write
 func line(f prove.Finding) string { return string(f.Kind) + ": " + f.String() }
 
 // write writes a report.
-func write(out io.Writer, report prove.Report, missing []string, asJSON bool) error {
+func write(out io.Writer, report prove.Report, missing []string, interrupted, asJSON bool) error {
 	if asJSON {
 		e := json.NewEncoder(out)
 		e.SetEscapeHTML(false)
@@ -255,7 +255,11 @@ func write(out io.Writer, report prove.Report, missing []string, asJSON bool) er
 		}
 	}
 	lines = append(lines, missing...)
-	if report.NotPlayed > 0 {
+	switch {
+	case report.NotPlayed == 0:
+	case interrupted:
+		lines = append(lines, number(report.NotPlayed, "further scenario")+" not judged")
+	default:
 		lines = append(lines, fmt.Sprintf("in %s the break did not take place", number(report.NotPlayed, "further scenario")))
 	}
 	if known > 0 {

@@ -51,7 +51,7 @@ func TestProveDiesOfASignal(t *testing.T) {
 		<-found.said
 		p.signal(t, s)
 		out := p.diesBy(t, s)
-		if !strings.HasPrefix(out, "repeated: ") || !strings.HasSuffix(out, " 1 finding\n") {
+		if !strings.HasPrefix(out, "repeated: ") || !strings.HasSuffix(out, " 1 finding\n") || strings.Contains(out, "did not take place") {
 			t.Errorf("%v: stdout is %q", s, out)
 		}
 	}

@@ -58,7 +58,7 @@ func (a Allowed) Values(t *Tally) (all []Fault) {
 	defer t.mu.Unlock()
 	if len(t.repeated) > 0 && !a.AtLeastOnce {
 		all = append(all, Fault{Kind: "repeated", What: "repeated " + AtMost3(t.repeated),
-			Mend: "does it ask for what follows the last value? If it cannot, AtLeastOnce allows repeated values"})
+			Mend: "does it ask for what follows the last value? If it cannot, AtLeastOnce, or --at-least-once, allows repeated values"})
 	}
 	if len(t.foreign) > 0 && !a.Foreign {
 		all = append(all, Fault{Kind: "foreign", What: "it delivered " + AtMost3(t.foreign) + ", which it does not deliver undisturbed",
@@ -70,7 +70,7 @@ func (a Allowed) Values(t *Tally) (all []Fault) {
 	}
 	if len(swapped) > 0 && !a.AnyOrder {
 		all = append(all, Fault{Kind: "order", What: "it delivered " + AtMost3(swapped) + " after later values",
-			Mend: "does an old connection still deliver? AnyOrder allows that"})
+			Mend: "does an old connection still deliver? AnyOrder, or --any-order, allows that"})
 	}
 	return all
 }
