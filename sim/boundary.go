@@ -42,10 +42,11 @@ type BoundaryPoint struct {
 	Callers       string   `json:"callers"`
 	Load          float64  `json:"load"`
 	Runs          int      `json:"runs"`
-	Recovered     int      `json:"recovered"` // the runs in which the server recovered
-	Late          int      `json:"late"`      // the runs in which it recovered late
-	After         Spread   `json:"after"`     // the Recovery.After of the runs in which it recovered
-	Median        int      `json:"median"`    // the run with the median time to recovery; that of no recovery is the longest
+	Recovered     int      `json:"recovered"`           // the runs in which the server recovered
+	Late          int      `json:"late"`                // the runs in which it recovered late
+	Unhealthy     int      `json:"unhealthy,omitempty"` // the runs in which it was not healthy before the Trigger
+	After         Spread   `json:"after"`               // the Recovery.After of the runs in which it recovered
+	Median        int      `json:"median"`              // the run with the median time to recovery; that of no recovery is the longest
 	Amplification Estimate `json:"amplification"`
 	Succeeded     Estimate `json:"succeeded"` // the share of the operations that succeeded
 }
@@ -107,6 +108,9 @@ func (b Boundary) Run(ctx context.Context) (*BoundaryResult, error) {
 				point.after.add(int64(took))
 			case RecoveredLate:
 				next.Late++
+			case UnhealthyBefore:
+				next.Unhealthy++
+				took = never
 			default:
 				took = never
 			}

@@ -63,7 +63,7 @@ type Choice struct {
 	Strategy
 	Meets     bool           `json:"meets"`     // whether it is a policy for a job, and meets the targets
 	Refusals  float64        `json:"refusals"`  // per client, on average, after the server's return, over all outages
-	Attempts  Counts         `json:"attempts"`  // of the clients, in an outage of an hour
+	Attempts  Counts         `json:"attempts"`  // of the clients, in an outage of an hour; each client's are counted up to MostAttempts+1
 	FirstWait Spread         `json:"firstWait"` // the wait of an operation that fails once, alone
 	End       time.Duration  `json:"after"`     // the time from the server's return until all clients are served: the longest median of all outages
 	Unbeaten  bool           `json:"unbeaten"`  // it serves all clients, and no other strategy that does is as good in Refusals, median FirstWait and End and better in one of them
@@ -149,6 +149,11 @@ func (c Choose) Run(ctx context.Context) (*Choices, error) {
 	check.notNegative("Wait", c.Wait)
 	check.placement("Placement", c.Placement)
 	check.strategies(c.Strategies)
+	if c.Processes == 0 {
+		for i, s := range c.Strategies {
+			check.count(fmt.Sprintf("Strategies[%d].Processes", i), s.Processes, 0, max(c.Clients, 1))
+		}
+	}
 	if check.err != nil {
 		return nil, check.err
 	}

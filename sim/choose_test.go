@@ -165,7 +165,7 @@ func TestChooseIsOfItsOutages(t *testing.T) {
 				refusals += float64(o.FailuresAfter) / 3
 			}
 			x := got.Choices[i].Outages[j]
-			if x.Down != down || x.After.Most != after || math.Abs(x.Refusals.Mean-refusals) > 1e-5 || x.Best != 14*time.Second || x.Unserved != 0 {
+			if x.Down != down || x.After.Most != after || math.Abs(x.Refusals.Mean-refusals) > 1e-5 || x.Best != 14950*time.Millisecond || x.Unserved != 0 {
 				t.Errorf("%s, down for %v: %+v, want %v and %v refusals", s.Name, down, x, after, refusals)
 			}
 		}
@@ -343,6 +343,28 @@ func TestChooseAgainstASearch(t *testing.T) {
 		}
 		if got.Recommended != want {
 			t.Errorf("%+v: %d is recommended, want %d of %+v", test, got.Recommended, want, all)
+		}
+	}
+}
+
+// A strategy with more processes than there are clients cannot be run, unless the Choose has its own number.
+func TestChooseOfAStrategysProcesses(t *testing.T) {
+	c := Choose{Clients: 2, Capacity: 1, Runs: 1, Outages: []time.Duration{time.Second}, Strategies: []Strategy{{Policy: retry.New(backoff.Constant(time.Second)), Processes: 3}}}
+	r, err := c.Run(t.Context())
+	if field, ok := errors.AsType[*FieldError](err); !ok || r != nil || field.Model != "Choose" || field.Field != "Strategies[0].Processes" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	c.Processes = 1
+	if r, err := c.Run(t.Context()); err != nil || len(r.Choices) != 1 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// No cap of a candidate is less than the attempt timeout of the calls.
+func TestCandidatesOfALongTimeout(t *testing.T) {
+	for _, s := range Candidates(10, 100, time.Minute, OneProcess) {
+		if longest := s.Policy.Backoff().Ceiling(1000); longest < time.Minute {
+			t.Errorf("%s: the longest wait is %v, want at least the timeout of 1m", s.Name, longest)
 		}
 	}
 }

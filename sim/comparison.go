@@ -44,7 +44,7 @@ type Figures struct {
 // Run computes the figures of each strategy, in their order.
 //
 // It returns a *FieldError and no result for a Comparison that cannot be run, and a *StoppedError with the figures of
-// the finished strategies when ctx ends.
+// the finished strategies when ctx ends, or when a retry is past the largest Duration (ErrHorizon).
 func (c Comparison) Run(ctx context.Context) ([]Figures, error) {
 	check := checker{model: "Comparison"}
 	check.count("Runs", c.Runs, 1, math.MaxInt32)

@@ -10,7 +10,7 @@
 // ([HerdResult.Waits], [HerdResult.Totals]). [Comparison] runs the same herd under several strategies.
 //
 // [OCC] is contention: many clients want to write one row, and only one of them can succeed at a time. It counts the
-// calls and the time until all have written. [Sweep] is an OCC for several strategies and numbers of clients.
+// calls and the time until all are done. [Sweep] is an OCC for several strategies and numbers of clients.
 //
 // [Outage] is a server that is down and comes back with less capacity than its clients demand.
 //

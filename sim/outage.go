@@ -11,16 +11,16 @@ import (
 )
 
 // Outage is a server that is down, and Clients that it must serve once each. From time 0 until Down it serves no
-// client; from Down on it serves at most Capacity clients within any second, and serving takes no time. An attempt that
-// it does not serve fails, at once or after Timeout, or after the Policy's AttemptTimeout if that is less. Then the
-// client waits for the Policy's delay and tries again, unless the Policy ends its retries.
+// client; from Down on it serves, without Slots, at most Capacity clients within any second. Serving takes no time. An
+// attempt that it does not serve fails, at once or after Timeout, or after the Policy's AttemptTimeout if that is less.
+// Then the client waits for the Policy's delay and tries again, unless the Policy ends its retries.
 //
 // The clients are divided among the Processes. If the Policy has a budget, each process has one with its settings and
 // tokens.
 //
-// With Slots the server behaves like retryhttp.Slots with a burst of one. A client that it cannot serve receives the
-// next free slot as Retry-After, at once. There is one slot each 1/Capacity of a second. The server serves the client
-// when it comes back in its slot or later. A slot whose client gives up stays empty.
+// With Slots the server behaves like retryhttp.Slots with a burst of one and no last slot. A client that it cannot serve
+// receives the next free slot as Retry-After, at once. There is one slot each 1/Capacity of a second. The server serves
+// the client when it comes back in its slot or later. A slot whose client gives up stays empty.
 //
 // For the Placement an operation is one client's attempts, from the first until one is served or the client gives up.
 type Outage struct {

@@ -554,3 +554,12 @@ func TestOutageProcesses(t *testing.T) {
 		t.Errorf("a process each: the longest gap is %v", longest)
 	}
 }
+
+// With slots the best end is the time of the last slot.
+func TestOutageBestWithSlots(t *testing.T) {
+	o := Outage{Policy: retry.New(backoff.Constant(time.Second)), Clients: 20, Capacity: 20, Down: time.Second, Slots: true}
+	r, err := o.Run(t.Context())
+	if want := 1950 * time.Millisecond; err != nil || r.Best != want || r.End != want {
+		t.Errorf("the best end is %v, and the end %v, want %v; %v", r.Best, r.End, want, err)
+	}
+}

@@ -23,7 +23,7 @@ type OutageResult struct {
 	End time.Duration `json:"lastServedAt"`
 
 	// Best is the earliest possible End, when clients come as soon as the server has room: Down, plus a second for each
-	// full Capacity of clients that must be served before the last one.
+	// full Capacity of clients that must be served before the last one. With Slots it is the time of the last slot.
 	Best time.Duration `json:"best"`
 
 	PerClient Counts  `json:"perClient"` // attempts of each client
@@ -103,6 +103,9 @@ func (s *server) result() *OutageResult {
 		r.PeakAfterAt = s.Down + s.after.at
 	}
 	r.Best = add(s.Down, time.Duration((s.Clients-1)/s.Capacity)*time.Second)
+	if s.Slots {
+		r.Best = add(s.Down, time.Duration(s.Clients-1)*s.interval())
+	}
 	var perClient moments
 	for i := range s.clients {
 		perClient.add(int64(s.clients[i].attempts))

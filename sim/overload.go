@@ -44,7 +44,7 @@ type Overload struct {
 	// is healthy if such a failure comes in time, as it is if it succeeds in time.
 	Failures float64 `json:"failures"`
 
-	// Healthy is the time within which a healthy operation succeeds; 0 is the first AttemptTimeout of the Layers, or a
+	// Healthy is the time within which a healthy operation is answered; 0 is the first AttemptTimeout of the Layers, or a
 	// second if there is none.
 	Healthy time.Duration `json:"healthy"`
 
@@ -130,7 +130,7 @@ func (o *Overload) bin() time.Duration {
 	return o.Bin
 }
 
-// healthy returns the time within which a healthy operation succeeds.
+// healthy returns the time within which a healthy operation is answered.
 func (o *Overload) healthy() time.Duration {
 	if o.Healthy > 0 {
 		return o.Healthy

@@ -24,7 +24,7 @@ type OverloadResult struct {
 	Recovery Recovery      `json:"recovery"`
 	End      time.Duration `json:"end"` // of the run
 
-	HealthyWithin time.Duration `json:"healthyWithin"` // a healthy operation succeeded within this time
+	HealthyWithin time.Duration `json:"healthyWithin"` // a healthy operation was answered within this time
 
 	Flow Flow `json:"flow"`
 }

@@ -146,3 +146,12 @@ func TestOverloadFailures(t *testing.T) {
 		t.Errorf("with one retry %d of %d operations are given up, want 1 %%", one.GivenUp, one.Operations)
 	}
 }
+
+// A run of more than 16,384 s has longer seconds, so that their number is bounded.
+func TestTheSecondsOfALongRunAreLonger(t *testing.T) {
+	for latest, want := range map[time.Duration]time.Duration{maxTraffic*time.Second - 1: time.Second, 2 * maxTraffic * time.Second: 2*time.Second + 1} {
+		if h := newHealth(Trigger{}, time.Second, latest); h.width != want {
+			t.Errorf("in a run of %v a second is %v, want %v", latest, h.width, want)
+		}
+	}
+}

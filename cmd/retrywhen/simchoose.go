@@ -16,10 +16,11 @@ func newSimChoose() *cobra.Command {
 		Use:   "choose [POLICY...]",
 		Short: "Recommend a policy for a number of clients and a capacity",
 		Long: `Choose recommends two policies, as text and in Go. Request is for calls for which
-a person waits: it has a limit, an attempt timeout and a budget, the largest with
-which a server recovers from a stall in all runs. Job is for jobs and
-connections, which never give up: the backoff alone. The figures are those of the
-policies as they are printed, in outages of several lengths and in a stall.
+a person waits: it has a limit, an attempt timeout and a budget, of a few the
+largest with which a server recovers from a stall in all runs, or in most. Job is
+for jobs and connections, which never give up: the backoff alone. The figures are
+those of the policies as they are printed, in outages of several lengths and in a
+stall.
 
 Of the backoffs that meet the targets --served and --wait it takes the one that
 serves all clients soonest, or one with fewer refusals that is at most a tenth

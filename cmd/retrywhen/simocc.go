@@ -22,7 +22,7 @@ control). A client reads, then writes. Its write fails if another client has
 written in between. Then the client waits and reads again. A message takes
 |normal(10, 2)| ms.
 
-Occ writes the number of write calls, and the time until all have written,
+Occ writes the number of write calls, and the time until all are done,
 against the number of clients. These are the two figures of "Exponential Backoff
 And Jitter" (AWS Architecture Blog, 2015). Without a policy it uses the five
 strategies of that article.`,

@@ -26,9 +26,9 @@ many attempts a client makes, how high the load peaks, how many attempts fail
 after the server's return, and when all clients are served. Charts of the
 attempts follow.
 
-Each process has a retry budget of its own: --budget
+A retry budget is one of each process: --budget
 capacity,cost,refund[,refill per second], or a policy's option budget=. There is
-one process, or as many as a policy's option processes= says.`,
+one process, or as many as --processes or a policy's option processes= says.`,
 		Example: `  retrywhen sim outage
   retrywhen sim outage "equal: exponential base=1s factor=2 cap=30s jitter=equal"
   retrywhen sim outage --limit 3 --return 20s --budget 100,1,0.1,10`,

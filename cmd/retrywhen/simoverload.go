@@ -62,7 +62,7 @@ func overloadFlags(c *cobra.Command, in *report.Overload) {
 	c.Flags().Float64Var(&in.Trigger.Speed, "speed", 0, "share of the server's speed during the stall, 0 to 1")
 	c.Flags().DurationVar(&in.Trigger.Ramp, "ramp", 0, "time after the stall in which the speed grows linearly to full speed")
 	c.Flags().DurationVar(&in.Timeout, "timeout", in.Timeout, "attempt timeout of policies that have none; 0 is no timeout")
-	c.Flags().DurationVar(&in.Healthy, "healthy", 0, "a healthy operation succeeds within this time (default: the attempt timeout)")
+	c.Flags().DurationVar(&in.Healthy, "healthy", 0, "a healthy operation is answered within this time (default: the attempt timeout, or 1s)")
 	c.Flags().Var((*percentage)(&in.Failures), "failures", "share of the requests that fail at random, as in 1%")
 	c.Flags().IntVar(&in.Queue, "queue", 0, "maximum number of requests in the queue (default: no limit)")
 	c.Flags().BoolVar(&in.Slots, "slots", false, "a request that finds the queue full receives the next free slot as Retry-After")

@@ -116,7 +116,7 @@ func TestSimText(t *testing.T) {
 		want []string
 	}{
 		"herd":     {[]string{"herd", "--runs=3", "all at once: constant d=5s", "apart: linear d=2s tiled"}, []string{"all at once", "apart", "peak/mean", "█", "/s  "}},
-		"occ":      {[]string{"occ", "--runs=2", "--clients=20"}, []string{"decorrelated", "mean / p99 of 2 runs", "Time until all have written"}},
+		"occ":      {[]string{"occ", "--runs=2", "--clients=20"}, []string{"decorrelated", "mean / p99 of 2 runs", "Time until all are done"}},
 		"outage":   {[]string{"outage", "--clients=100", "--capacity=10", "--down=20s"}, []string{"Attempts: per client, on average.", "tiled: attempts", "Outage: 20s", "▲"}},
 		"overload": {[]string{"overload", "--horizon=2m"}, []string{"recovers in 0 of 10 runs", "10 of 10", "wasted", "▼", "▲"}},
 		"timeout":  {[]string{"overload", "--horizon=45s", "--timeout=2s", "--load=9"}, []string{"10 of 10", "at once", "wasted"}},

@@ -37,6 +37,9 @@ func (s State) Command() string {
 		if s.Failures > 0 {
 			add("--failures %v", s.Failures)
 		}
+		if s.Queue > 0 {
+			add("--queue %d", s.Queue)
+		}
 	}
 	if s.Seed != 0 {
 		add("--seed %d", s.Seed)

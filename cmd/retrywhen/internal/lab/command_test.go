@@ -11,7 +11,7 @@ func TestCommand(t *testing.T) {
 	for tab, want := range map[Tab][2]string{
 		TabRecover: {
 			`retrywhen sim overload --load 80 --service 10ms --stall 5s --horizon 2m0s --timeout 1s "sidekiq"`,
-			`retrywhen sim overload --load 80 --service 10ms --stall 5s --horizon 2m0s --timeout 1s --failures 0.01 --seed 1 "sidekiq"`,
+			`retrywhen sim overload --load 80 --service 10ms --stall 5s --horizon 2m0s --timeout 1s --failures 0.01 --queue 50 --seed 1 "sidekiq"`,
 		},
 		TabHerd: {
 			`retrywhen sim herd --jobs 100 --retries 5 "sidekiq"`,
@@ -35,7 +35,7 @@ func TestCommand(t *testing.T) {
 		if got := s.Command(); got != want[0] {
 			t.Errorf("%s\nwant\n%s", got, want[0])
 		}
-		s.Failures, s.Timeout, s.Served, s.Seed = 0.01, 1, 1, 1
+		s.Failures, s.Queue, s.Timeout, s.Served, s.Seed = 0.01, 50, 1, 1, 1
 		if got := s.Command(); got != want[1] {
 			t.Errorf("%s\nwant\n%s", got, want[1])
 		}

@@ -58,7 +58,7 @@ func mapHTML(ctx context.Context, b *strings.Builder) error {
 		stalls[i] = axis.Time(s)
 	}
 	fmt.Fprintf(b, `<section id="map" class="screen" aria-labelledby="screen-map" data-counts="%s" data-runs="%d" data-stalls="%s" data-rate="%d"><div class="words"><h2 id="screen-map">How much load is safe?</h2>`+
-		`<p>Each cell is %d runs of up to 5 minutes, with one load and one stall. A load is safe if the server recovers within a minute in all of them. Drag the dot to a cell to see its median run.</p>`+
+		`<p>Each cell is %d runs with one load and one stall, until up to 5 minutes after it. A load is safe if the server recovers within a minute in all of them. Drag the dot to a cell to see its median run.</p>`+
 		`<fieldset class="policies"><legend class="unseen">Callers</legend>`,
 		html.EscapeString(string(data)), mapRuns, strings.Join(stalls, " "), d.Rate, mapRuns)
 	for i, p := range mapPolicies() {

@@ -59,12 +59,13 @@ const leastRate, mostRate = 10, 100
 // proofLoad is the share of the capacity that the load of the overload is.
 const proofLoad = 0.8
 
-// overload returns the overload of the recommended policies, and among how many processes its callers are divided.
+// overload returns the overload of the recommended policies, and among how many processes its callers are divided: at
+// most mostProcesses.
 func (x *Choices) overload(seed uint64) (Overload, int) {
 	rate := min(max(x.of.Capacity, leastRate), mostRate)
 	o := DefaultOverload()
 	o.Load, o.Service.Mean, o.Timeout, o.Horizon, o.Seed = math.Round(proofLoad*float64(rate)), time.Second/time.Duration(rate), x.of.Timeout, 2*time.Minute, seed
-	return o, max(int(math.Round(float64(x.of.Processes)*float64(rate)/float64(x.of.Capacity))), 1)
+	return o, min(max(int(math.Round(float64(x.of.Processes)*float64(rate)/float64(x.of.Capacity))), 1), mostProcesses)
 }
 
 // advise returns the two recommended policies: for a request the recommended backoff with the first bounds with which a

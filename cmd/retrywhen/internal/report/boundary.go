@@ -57,6 +57,9 @@ func (r *BoundaryResult) points(i int) []sim.BoundaryPoint {
 
 // safe returns the highest load from which a strategy's server recovers, as a text.
 func (r *BoundaryResult) safe(i int) string {
+	if len(r.points(i)) == 0 {
+		return "-"
+	}
 	if r.Highest[i] == 0 {
 		return "none of these"
 	}
@@ -70,6 +73,9 @@ func (r *BoundaryResult) rows() [][]string {
 	var rows [][]string
 	for i, s := range r.of.Strategies {
 		row := []string{s.Title(), r.safe(i), "all runs of all loads", "-"}
+		if len(r.points(i)) < len(r.of.Loads) {
+			row[2] = "not finished"
+		}
 		for _, p := range r.points(i) {
 			if p.Recovered < p.Runs {
 				row[2] = fmt.Sprintf("%d of %d at %s/s", p.Recovered, p.Runs, axis.Number(p.Load))

@@ -53,6 +53,9 @@ func (c Choose) Run(ctx context.Context) (*Choices, error) {
 	if c.Timeout <= 0 {
 		return nil, &sim.FieldError{Model: "Choose", Field: "Timeout", Value: c.Timeout, Want: "more than 0"}
 	}
+	if c.Processes == 0 {
+		c.Processes = 1
+	}
 	run := c.Choose
 	run.Progress, run.Seed, run.Strategies = c.Progress.of("choosing"), choosing, nil
 	for _, s := range c.Strategies {
@@ -182,8 +185,12 @@ func (x *Choices) whom(i int) string {
 	switch {
 	case i == x.Result.Recommended:
 		return "recommended: it meets the targets, and serves all clients soonest, or nearly so with fewer refusals"
-	case !c.Unbeaten || len(better) == 0:
+	case slices.ContainsFunc(c.Outages, func(o sim.ChoiceOutage) bool { return o.Unserved > 0 }):
+		return "some clients are not served within a week of the server's return"
+	case !c.Unbeaten:
 		return "dominated: another policy is at least as good everywhere"
+	case len(better) == 0:
+		return "no other policy is as good everywhere, but it is not clearly better in any figure"
 	case len(worse) > 0:
 		return "for those who want " + list(better) + " and accept " + list(worse)
 	}
@@ -196,6 +203,14 @@ func (x *Choices) JSON() any {
 		*sim.Choices
 		Policies []advice `json:"policies"`
 	}{x.Result, x.Policies}
+}
+
+// attempts returns the attempts of a client in an outage of an hour, as a text. More than the most are not counted.
+func attempts(c *sim.Choice) string {
+	if c.Attempts.Most > sim.MostAttempts {
+		return fmt.Sprintf("> %d", sim.MostAttempts)
+	}
+	return axis.Number(c.Attempts.Mean)
 }
 
 // mostTable is the maximum width of the table.
@@ -250,7 +265,7 @@ func (x *Choices) Text(width int) []string {
 		case !c.Meets:
 			mark = "✗ "
 		}
-		row := []string{mark + c.Name, axis.Time(c.FirstWait.P50), axis.Number(c.Attempts.Mean), axis.Number(c.Refusals), axis.Time(c.End)}
+		row := []string{mark + c.Name, axis.Time(c.FirstWait.P50), attempts(&c), axis.Number(c.Refusals), axis.Time(c.End)}
 		for _, i := range columns {
 			o := c.Outages[i]
 			after := axis.Time(o.After.P50)
@@ -265,11 +280,14 @@ func (x *Choices) Text(width int) []string {
 	for _, i := range x.Shown {
 		say(x.Result.Choices[i].Name + ": " + x.whom(i) + ".")
 	}
+	best := ""
+	if len(x.Result.Choices) > 0 {
+		best = "; at best " + axis.Time(x.Result.Choices[0].Outages[0].Best)
+	}
 	notes := fmt.Sprintf("Clients: %d, in %s. Capacity per second: %d. %sA job's backoff is chosen from these, in runs of its own. First wait: the median for an operation that fails alone. "+
-		"Attempts: of a client, in an outage of an hour; at most %d. Refusals: per client after the server's return, all outages together. "+
-		"Served: the time from the server's return until all are served, of the worst outage, the median of %s; at best %s. After: the same for one outage.",
-		x.of.Clients, count(x.of.Processes, "process", "processes"), x.of.Capacity, x.targets(), sim.MostAttempts, count(x.of.Runs, "run", "runs"),
-		axis.Time(time.Duration((x.of.Clients-1)/x.of.Capacity)*time.Second))
+		"Attempts: of a client, in an outage of an hour. Refusals: per client after the server's return, all outages together. "+
+		"Served: the time from the server's return until all are served, of the worst outage, the median of %s%s. After: the same for one outage.",
+		x.of.Clients, count(x.of.Processes, "process", "processes"), x.of.Capacity, x.targets(), count(x.of.Runs, "run", "runs"), best)
 	if n := len(x.Result.Choices) - len(x.Shown); n > 0 {
 		notes += fmt.Sprintf(" Not shown: %s, which others beat or resemble.", count(n, "backoff", "backoffs"))
 	}
@@ -291,7 +309,7 @@ func (a *advice) title() string {
 
 // targets returns the targets as sentences.
 func (x *Choices) targets() string {
-	text := ""
+	text := fmt.Sprintf("Targets of a job: first waits of up to 1s or more, and at most %d attempts of a client in an outage of an hour. ", sim.MostAttempts)
 	if x.of.Served > 0 {
 		text += fmt.Sprintf("Target: all served within %s. ", axis.Time(x.of.Served))
 	}

@@ -175,3 +175,28 @@ func TestChoicesForWhom(t *testing.T) {
 		t.Errorf("policy %d has the fewest refusals, want 1", got)
 	}
 }
+
+// Attempts beyond the most are not counted, clients that are not served within a week are no reason to call a policy
+// dominated, and the number of processes in the text is at least 1.
+func TestChooseOfPoliciesThatAreForNoJob(t *testing.T) {
+	c := Choose{Timeout: time.Second, Choose: sim.Choose{Clients: 2, Capacity: 1, Outages: []time.Duration{time.Second}, Runs: 1}}
+	c.Strategies = strategies(t, "quick: constant d=100ms", "slow: constant d=200h")
+	r, err := c.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(strings.Fields(strings.Join(r.Text(maxWidth), " ")), " ")
+	for _, want := range []string{"✗ quick 100ms > 400 ", "slow: some clients are not served within a week of the server's return.", "Clients: 2, in 1 process."} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
+// The processes of a small server's callers are scaled to the simulated one, up to the most that a simulation has.
+func TestChooseOfMoreProcessesThanASimulationHas(t *testing.T) {
+	c := Choices{of: Choose{Choose: sim.Choose{Processes: 2000, Capacity: 1}}}
+	if _, n := c.overload(0); n != mostProcesses {
+		t.Errorf("%d processes, want %d", n, mostProcesses)
+	}
+}

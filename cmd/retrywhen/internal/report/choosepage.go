@@ -76,7 +76,7 @@ func (x *Choices) Page() any {
 		}
 		y.Figures = []Term{
 			{"first wait", axis.Time(r.FirstWait.P50), r.FirstWait.P50.Seconds(), "the median for an operation that fails once, alone"},
-			{"attempts", axis.Number(r.Attempts.Mean), r.Attempts.Mean, "per client in an outage of an hour"},
+			{"attempts", attempts(&r), r.Attempts.Mean, "per client in an outage of an hour"},
 			{"refusals", axis.Number(r.Refusals), r.Refusals, "per client after the server's return, all outages together"},
 			{"served", axis.Time(r.End), r.End.Seconds(), "the time from the server's return until all are served: the worst outage"},
 		}

@@ -110,7 +110,7 @@ func (o *ContentionResult) Text(width int) []string {
 	lines = append(lines, o.table(width, func(p sim.SweepPoint) string {
 		return fmt.Sprintf("%.0f ±%.0f / %d", p.Calls.Mean, p.Calls.Confidence(), p.Calls.P99)
 	})...)
-	lines = append(lines, "", "Time until all have written, mean / p99")
+	lines = append(lines, "", "Time until all are done, mean / p99")
 	lines = append(lines, o.table(width, func(p sim.SweepPoint) string { return axis.Time(p.End.Mean) + " / " + axis.Time(p.End.P99) })...)
 	return lines
 }
@@ -155,7 +155,7 @@ func (o *ContentionResult) Figure() picture.Figure {
 	x := picture.Axis{Label: "clients", Most: last * 1.02, Ticks: axis.Numbers(last, 5)}
 	left := picture.Panel{Title: "write calls", X: x, Y: picture.Axis{Most: mostCalls * 1.02, Ticks: axis.Numbers(mostCalls, 5)}, Height: 260}
 	right := picture.Panel{
-		Title: "time until all have written", X: x, Height: 260,
+		Title: "time until all are done", X: x, Height: 260,
 		Y: picture.Axis{Most: mostTime * 1.02, Ticks: axis.Times(time.Duration(mostTime*float64(time.Second)), 6)},
 	}
 	for i, x := range o.Strategies {

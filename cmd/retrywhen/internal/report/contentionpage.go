@@ -83,7 +83,7 @@ func (c *contentionPage) sentences(r *ContentionResult) {
 		return
 	}
 	c.Sentence = fmt.Sprintf("%s %s under %s", count(c.Clients, "client needs", "clients need"), callCount(last(fewest).Calls.Mean), quoted(fewest.Name))
-	c.Time = fmt.Sprintf("All have written after %s under %s", axis.Time(last(quickest).End.Mean), quoted(quickest.Name))
+	c.Time = fmt.Sprintf("All are done after %s under %s", axis.Time(last(quickest).End.Mean), quoted(quickest.Name))
 	if most != fewest {
 		c.Sentence += fmt.Sprintf(", and %s under %s", callCount(last(most).Calls.Mean), quoted(most.Name))
 	}

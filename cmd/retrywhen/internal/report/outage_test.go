@@ -107,3 +107,15 @@ func TestOutageTraffic(t *testing.T) {
 		t.Error("what was not computed has an end")
 	}
 }
+
+// The peaks are those of a second, however wide the bins of the charts are.
+func TestOutagePeakOfALongOutage(t *testing.T) {
+	r, err := Outage{Strategies: strategies(t, "constant d=10s"), Outage: sim.Outage{Clients: 3, Capacity: 3, Down: 10 * time.Hour}}.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &r.Strategies[0]
+	if text := strings.Join(r.Text(maxWidth), " "); x.Result.Traffic.Bin != 4*time.Second || x.Result.Peak != 3 || !strings.Contains(text, "The most attempts in 1s.") && !strings.Contains(text, "the most attempts in 1s.") {
+		t.Errorf("bins of %v, a peak of %d\n%s", x.Result.Traffic.Bin, x.Result.Peak, text)
+	}
+}

@@ -171,8 +171,10 @@ func (x *OverloadStrategyResult) Verdict() string {
 			return "recovers " + after
 		}
 		return fmt.Sprintf("recovers in %s runs, %s", runs, after)
-	case x.Result.Recovery.Verdict == sim.UnhealthyBefore:
+	case x.Runs.Unhealthy == x.Runs.Runs || x.Runs.Runs == 1 && x.Result.Recovery.Verdict == sim.UnhealthyBefore:
 		return "was not healthy before"
+	case x.Runs.Unhealthy > 0:
+		return fmt.Sprintf("recovers in %s runs, and was not healthy before in %d", runs, x.Runs.Unhealthy)
 	case x.Runs.Runs == 1 && x.Result.Recovery.Verdict == sim.RecoveredLate:
 		return "recovers only after " + axis.Time(x.Result.Recovery.After)
 	case x.Runs.Runs == 1:
@@ -188,7 +190,7 @@ func (o *OverloadResult) Text(width int) []string {
 	width = min(width, maxWidth)
 	names, figures := make([]string, len(o.Strategies)), make([][]Term, len(o.Strategies))
 	for i, s := range o.Strategies {
-		names[i], figures[i] = s.Name, s.figures()
+		names[i], figures[i] = s.Name, s.figures(o.healthy())
 	}
 	lines := termTable(width, names, figures, o.setting()+" The charts: requests that reach the server, operations that succeed.")
 	const barLines = 3

@@ -203,3 +203,38 @@ func TestOverloadInterrupted(t *testing.T) {
 		t.Errorf("%+v, %v: want what is wrong with the horizon", r, err)
 	}
 }
+
+// The words about the time within which operations are answered fit all policies.
+func TestOverloadOfSeveralTimeouts(t *testing.T) {
+	o := DefaultOverload()
+	o.Runs, o.Strategies = 1, strategies(t, "a: constant d=1s limit=1 attempttimeout=1s", "b: constant d=1s limit=1 attempttimeout=5s")
+	r, err := o.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := strings.Join(strings.Fields(strings.Join(r.Text(maxWidth), " ")), " "); !strings.Contains(text, "are answered within their attempt timeout.") {
+		t.Errorf("%s\nwant the attempt timeout of each", text)
+	}
+}
+
+// If only some runs were not healthy before the stall, the verdict has their number.
+func TestOverloadUnhealthyInSomeRuns(t *testing.T) {
+	x := OverloadStrategyResult{Runs: &sim.BoundaryPoint{Runs: 10, Unhealthy: 6}, Result: &sim.OverloadResult{Recovery: sim.Recovery{Verdict: sim.UnhealthyBefore}}}
+	if got, want := x.Verdict(), "recovers in 0 of 10 runs, and was not healthy before in 6"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// A boundary that is interrupted says nothing about policies and loads without runs.
+func TestBoundaryInterrupted(t *testing.T) {
+	b := Boundary{Overload: DefaultOverload(), Loads: []float64{1, 2}}
+	r, err := b.Run(ended(t))
+	if err == nil || r == nil {
+		t.Fatalf("%+v, %v: want the end of the context", r, err)
+	}
+	for _, row := range r.rows() {
+		if !slices.Equal(row[1:], []string{"-", "not finished", "-"}) {
+			t.Errorf("%q", row)
+		}
+	}
+}

@@ -45,7 +45,7 @@ func (r *OverloadResult) Page() any {
 		Axis: newAxis(r.Horizon), Bin: Seconds(o.Bin), Label: axis.Time(o.Bin), Strategies: make([]overloadPageStrategy, len(r.Strategies)),
 	}
 	for i := range r.Strategies {
-		p.Strategies[i] = r.Strategies[i].page()
+		p.Strategies[i] = r.Strategies[i].page(p.Healthy)
 		if at, ok := r.Strategies[i].recovered(r.back()); ok {
 			p.Strategies[i].Recovered = Seconds(at)
 		}
@@ -68,16 +68,16 @@ func (r *OverloadResult) healthy() string {
 	return axis.Time(r.Strategies[0].Result.HealthyWithin)
 }
 
-func (x *OverloadStrategyResult) page() overloadPageStrategy {
+func (x *OverloadStrategyResult) page(within string) overloadPageStrategy {
 	flow := x.Result.Flow
 	return overloadPageStrategy{
 		Title: x.Name, Formula: InWords(x.Policy), Note: x.Note, Verdict: x.Verdict(), Grade: x.Grade(),
-		Offered: rates(flow.Offered, flow.Bin), Healthy: rates(flow.Healthy, flow.Bin), Figures: x.figures(),
+		Offered: rates(flow.Offered, flow.Bin), Healthy: rates(flow.Healthy, flow.Bin), Figures: x.figures(within),
 	}
 }
 
-// figures returns the figures of the comparison.
-func (x *OverloadStrategyResult) figures() []Term {
+// figures returns the figures of the comparison; within is the time within which healthy operations are answered.
+func (x *OverloadStrategyResult) figures(within string) []Term {
 	r := x.Result
 	runs, after := x.Recovery()
 	share := func(name string, some, of int64, help string) Term {
@@ -86,7 +86,7 @@ func (x *OverloadStrategyResult) figures() []Term {
 	}
 	return []Term{
 		{"recovers in", runs, 0, "the number of runs that recover within " + axis.Time(sim.Soon) + " of the stall's end; the other figures are of the median run"},
-		{"after", after, 0, "the median time from the stall's end until 95 % of the operations are answered within " + axis.Time(r.HealthyWithin)},
+		{"after", after, 0, "the median time from the stall's end until 95 % of the operations are answered within " + within},
 		{"requests", axis.Number(r.Amplification), r.Amplification, "per operation, at the server"},
 		share("succeeded", r.Succeeded, r.Operations, "operations; some are still running at the end"),
 		share("wasted", r.Wasted, r.Wasted+r.Served+r.Failed, "work for callers that had left"),

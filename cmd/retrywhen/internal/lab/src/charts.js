@@ -99,13 +99,13 @@ const columns = (data, fill, span, most = Infinity) => {
 };
 const within = (b, origin = 0) => `${time(b.from - origin)} to ${time(b.to - origin)}`;
 
-// recover: the requests that reach the server, the operations that succeed, and the server's capacity.
+// recover: the requests that reach the server, the operations that are answered in time, and the server's capacity.
 export function recover(r, s, i, width, most) {
   const offered = bins(s.offered, r.bin), healthy = bins(s.healthy, r.bin);
   const top = Math.max(most ?? Math.max(...s.offered), r.capacity) * 1.04;
   const {x, marks} = timeX(r.axis, width);
   return chart({
-    label: `${s.title}: requests per second that reach the server, and operations per second that succeed, over time`,
+    label: `${s.title}: requests per second that reach the server, and operations per second that are answered in time, over time`,
     width, height: 196, marginTop: 22, marginBottom: 36, x, y: {domain: [0, top], axis: null},
     marks: [
       rect([r], {x1: "from", x2: "to", fill: "var(--stall)"}),
@@ -184,7 +184,7 @@ export function contention(c, what, width) {
   const most = Math.max(...points.map((p) => p[`${what}Most`]));
   const floor = log ? least / 1.2 : 0;
   return chart({
-    label: log ? "time until all have written, against the number of clients" : "write calls, against the number of clients",
+    label: log ? "time until all are done, against the number of clients" : "write calls, against the number of clients",
     ends: c.strategies.flatMap((s, i) => s.points.slice(-1).map((p) => ({x: p.clients, y: Math.max(p[what], floor), text: s.title, i}))),
     width, height: 270, marginTop: 22, marginBottom: 36,
     x: {domain: [0, c.clients], label: null, axis: null},

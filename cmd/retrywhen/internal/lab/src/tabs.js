@@ -68,7 +68,7 @@ export const draws = {
     $("recover-sentence").textContent = r.sentence;
     $("recover-setting").textContent = r.setting;
     $("recover-legend").replaceChildren(
-      key("bar", "requests that reach the server"), keys(r.strategies, `operations that succeed within ${r.healthy}, by their arrival`),
+      key("bar", "requests that reach the server"), keys(r.strategies, `operations that are answered within ${r.healthy}, by their arrival`),
       key("line", `capacity: ${Number(r.capacity.toPrecision(3))} per second`), key("stall", "stall"));
     const width = cell("recover", r.strategies.length), top = own ? undefined : Math.max(...r.strategies.flatMap((s) => s.offered ?? []));
     if (width) $("recover").replaceChildren(...r.strategies.map((s, i) => (s.offered ? figure(i, s, s.verdict, charts.recover(r, s, i, width, top)) : figure(i, s, s.verdict))));
@@ -98,7 +98,7 @@ export const draws = {
     $("contention-note").textContent = `Each message takes ${c.message}; a write succeeds if no other client has written since its read. Lines are means of ${plural(c.runs, "run", "runs")}; bands go from their minimum to their maximum.`;
     $("contention-legend").replaceChildren(...c.strategies.flatMap((s, i) => (s.note ? [element("span", {}, swatch(i), s.title, element("small", {class: "note"}, ` ${s.note}`))] : [])));
     const width = cell("contention", 2);
-    if (width) $("contention").replaceChildren(part("Write calls", "", charts.contention(c, "calls", width)), part("Time until all have written", c.timeSentence, charts.contention(c, "time", width)));
+    if (width) $("contention").replaceChildren(part("Write calls", "", charts.contention(c, "calls", width)), part("Time until all are done", c.timeSentence, charts.contention(c, "time", width)));
   },
   outage(o, own) {
     $("outage-sentence").textContent = o.sentence;
