@@ -18,10 +18,10 @@ import (
 // its report is refused.
 //
 // Cancel waits for the response of the worker that has the job. If the job was delivered and no worker responds, because the
-// worker is dead, hangs or has handed the job back, that takes half a lease. If ctx ends meanwhile, the error says so; then
-// the job is cancelled, but an attempt may still begin. Cancel returns an error that matches ErrNotFound if there is no such
-// job, or if it has ended. While the server does not respond, Cancel tries again for as long as Put; its error then matches
-// ErrNotStored, and it may be called again.
+// worker is dead, hangs or has handed the job back, that takes up to half a lease. If ctx ends meanwhile, the error says so;
+// then the job is cancelled, but an attempt may still begin. Cancel returns an error that matches ErrNotFound if there is no
+// such job, or if it has ended. If the server does not respond, the error matches ErrUnreachable or ErrNotStored, and Cancel
+// may be called again.
 func (q *Queue) Cancel(ctx context.Context, id string) error {
 	r := q.request("cancel: job "+strconv.Quote(id), "cancel it again")
 	delivered, err := r.conclude(ctx, id, false)
@@ -32,8 +32,8 @@ func (q *Queue) Cancel(ctx context.Context, id string) error {
 }
 
 // Forget deletes the dead letter with this id. It returns an error that matches ErrNotFound if there is none. The id is
-// known for Config.Remember. While the server does not respond, Forget tries again for as long as Put; its error then matches
-// ErrNotStored, and it may be called again.
+// known for Config.Remember. If the server does not respond, the error matches ErrUnreachable or ErrNotStored, and Forget may
+// be called again.
 func (q *Queue) Forget(ctx context.Context, id string) error {
 	_, err := q.request("forget: job "+strconv.Quote(id), "forget it again").conclude(ctx, id, true)
 	return err

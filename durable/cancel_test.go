@@ -232,6 +232,27 @@ func TestLook(t *testing.T) {
 	}
 }
 
+// A worker that cannot read whether its job was cancelled does not respond.
+func TestCancelled_ItCannotBeRead(t *testing.T) {
+	for name, test := range map[string]struct {
+		last error
+		want string
+	}{"done": {jetstream.ErrMsgNotFound, "last *; PUB responses"}, "no response": {nats.ErrTimeout, "last *"}} {
+		s := &server{last: func(string) (*jetstream.RawStreamMsg, error) { return nil, test.last }}
+		q := fakeQueue(t, s, Config{})
+		q.nc = connected(t, s)
+		deliver(q, s, first, nil)
+		sub, err := q.nc.Subscribe("cancel", q.cancelled)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.cancelled(&nats.Msg{Reply: "to.responses", Data: []byte("x"), Sub: sub})
+		if err := q.nc.Flush(); err != nil || s.took() != test.want {
+			t.Errorf("%s: %v, want %q", name, err, test.want)
+		}
+	}
+}
+
 // What Get makes of the last message of a job.
 func TestGet(t *testing.T) {
 	put, failed, due := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), time.Date(2026, 1, 3, 3, 4, 5, 6, time.UTC), time.Date(2026, 1, 4, 3, 4, 5, 6, time.UTC)

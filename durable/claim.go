@@ -40,7 +40,9 @@ func (a *attempts) check(ctx context.Context, d *delivery, isAlone bool) verdict
 		return skip
 	case d.held:
 		d.held = false
-		return begin
+		if !a.nc.IsReconnecting() { // else Cancel cannot ask for it
+			return begin
+		}
 	}
 	if d.stage == again && !d.looked {
 		switch ended, err := a.hasEnded(ctx, d); {

@@ -2,6 +2,7 @@ package durable
 
 import (
 	"errors"
+	"math"
 	"strconv"
 	"strings"
 	"testing"
@@ -296,6 +297,28 @@ func TestHandBack(t *testing.T) {
 	}
 }
 
+// Without a connection a job is claimed before the attempt, because it may have been cancelled.
+func TestCheck_TheConnectionIsLost(t *testing.T) {
+	for _, held := range []bool{false, true} {
+		s := &server{publish: func(*nats.Msg) error { return refused }}
+		q := fakeQueue(t, s, Config{})
+		nc, err := nats.Connect("", nats.InProcessServer(pings{s}), nats.MaxReconnects(-1), nats.ReconnectWait(time.Hour))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(nc.Close)
+		s.hangsUp.Store(true)
+		for nc.Flush(); !nc.IsReconnecting(); time.Sleep(time.Millisecond) {
+		}
+		q.nc = nc
+		s.stored = []*jetstream.RawStreamMsg{message(q, mark, 9, nats.Header{headerDone: {"1"}})}
+		d := deliver(q, s, first, func(d *delivery) { d.held, d.looked = held, held })
+		if got := q.check(t.Context(), d, false); got != skip || s.took() != "put mark; last *; ack" {
+			t.Errorf("held %t: the verdict is %v", held, got)
+		}
+	}
+}
+
 // A mark lives at least a day, and longer if a job is remembered for longer.
 func TestMarksExpire(t *testing.T) {
 	for remember, want := range map[time.Duration][2]string{
@@ -305,6 +328,7 @@ func TestMarksExpire(t *testing.T) {
 		time.Hour + time.Second/2:         {"86400s", "3601s"},
 		time.Hour + time.Second - 1:       {"86400s", "3601s"},
 		30*time.Second + time.Millisecond: {"86400s", "31s"},
+		math.MaxInt64:                     {"3153600000s", "3153600000s"},
 	} {
 		s := new(server)
 		q := fakeQueue(t, s, Config{Remember: remember})

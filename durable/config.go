@@ -46,7 +46,8 @@ type Config struct {
 	Remember time.Duration
 	// KeepDead is how long dead letters are kept; by default forever.
 	KeepDead time.Duration
-	// MaxDead is how many dead letters are kept, 100,000 by default. When there are more, the oldest are removed.
+	// MaxDead is how many dead letters are kept, 100,000 by default. When a job dies and there are more, the oldest are
+	// removed; each process does that at most once per second.
 	MaxDead int
 	// MaxCrashes is the number of attempts during which workers may die, 5 by default. Then the job becomes a dead letter
 	// with ErrAbandoned. The first attempt leaves no trace and does not count. The last one runs alone in its process, so
@@ -105,6 +106,7 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	c.Policy = withPolicyDefaults(cmp.Or(c.Policy, defaultPolicy))
 	orDefault(&c.Grace, 5*time.Second)
+	c.Grace = min(c.Grace, longest) // it is added to other times
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}

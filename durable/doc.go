@@ -25,8 +25,9 @@
 // comes back, apart from the gaps in docs/durable-protocol.md. A job that was put with an id is one job for as long as
 // the id is known.
 //
-// No retry starts before its delay is over, by the clock of the server. It may start later: while all workers are
-// busy, while none is running, and by up to about a quarter of a second when the server keeps the wait.
+// No retry starts before its delay is over, by the clock of the server; a worker's clock may differ by up to a second. It
+// may start later: while all workers are busy, while none is running, and by up to about a quarter of a second when the
+// server keeps the wait.
 //
 // # Terms
 //

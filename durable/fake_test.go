@@ -33,6 +33,7 @@ type server struct {
 	version string                                                // of connected, default 2.15.2
 	respond func(subject string) string                           // of connected, to requests; "" is no response
 	hangsUp atomic.Bool                                           // connected ends at the next ping
+	silent  atomic.Bool                                           // connected answers no ping
 	pinged  atomic.Int64                                          // pings of connected
 	got     atomic.Pointer[nats.Msg]                              // the last message with headers that connected has sent
 	mu      sync.Mutex
@@ -283,7 +284,9 @@ func (p pings) serve(c net.Conn) {
 				return
 			}
 			p.s.pinged.Add(1)
-			out <- "PONG\r\n"
+			if !p.s.silent.Load() {
+				out <- "PONG\r\n"
+			}
 		case words[0] == "SUB":
 			inbox = words[len(words)-1]
 		case words[0] == "PUB" || words[0] == "HPUB":

@@ -178,8 +178,11 @@ func (c *Config) schedule(id string, m *nats.Msg, at time.Time) {
 	m.Header[headerScheduleTarget] = []string{c.subject(id, again)}
 }
 
+// longest is what longer times of a Config count as: 100 years. The server counts nanoseconds since 1970 in 64 bits.
+const longest = 100 * 365 * 24 * time.Hour
+
 // expires sets a message's time to live, rounded up to seconds.
 func expires(m *nats.Msg, after time.Duration) {
-	seconds := (after + time.Second - 1) / time.Second
+	seconds := (min(after, longest) + time.Second - 1) / time.Second
 	m.Header[headerTTL] = []string{strconv.FormatInt(int64(max(seconds, 1)), 10) + "s"}
 }

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/retry"
 )
@@ -20,6 +21,17 @@ func TestCallEndHooks_APanic(t *testing.T) {
 	}
 	if got := s.took(); got != "put mark; ack; log: a hook of the policy panicked" {
 		t.Errorf("it did %q", got)
+	}
+}
+
+// An outcome that is not stored calls no hook.
+func TestDone_NotStored(t *testing.T) {
+	for name, publish := range map[string]error{"another worker has the job": refused, "the server refuses": errNo} {
+		s := &server{publish: func(*nats.Msg) error { return publish }}
+		q := fakeQueue(t, s, Config{Policy: retry.Default.With(retry.OnDone(func(context.Context, retry.Result) { t.Errorf("%s: OnDone is called", name) }))})
+		if err := q.newJob(deliver(q, s, first, nil)).Done(); err == nil {
+			t.Errorf("%s: got nil, want an error", name)
+		}
 	}
 }
 

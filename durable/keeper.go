@@ -96,7 +96,9 @@ func (k *keeper) extendLeases() {
 		k.h.config.Logger.Warn("leases could not be extended", "jobs", failed, "error", last)
 		return
 	}
-	if k.h.nc.IsConnected() && k.h.nc.FlushTimeout(k.h.lease()/4) == nil {
+	ctx, cancel := context.WithTimeout(k.h.ctx, k.h.lease()/4)
+	defer cancel()
+	if k.h.nc.IsConnected() && k.h.nc.FlushWithContext(ctx) == nil {
 		heard := time.Now()
 		k.h.gaps.responded(heard, k.h.lease())
 		k.h.leases.extend(all, heard, now.Add(k.h.lease()))
@@ -158,11 +160,13 @@ func (k *keeper) cancelled(m *nats.Msg) {
 	}
 }
 
-// lookAtAttempts looks whether the jobs of running attempts were cancelled, in case that nobody has asked.
+// lookAtAttempts looks whether the jobs of running attempts, and of those that wait until an attempt that runs alone is
+// over, were cancelled, in case that nobody has asked.
 func (k *keeper) lookAtAttempts() {
+	before := time.Now().Add(-k.h.lease() / 8) // so that Cancel, which waits half a lease, has not returned
 	ctx, cancel := context.WithTimeout(k.h.ctx, k.h.lease()/4)
 	defer cancel()
-	for _, d := range k.h.leases.find(func(d *delivery) bool { return d.stop != nil }) {
+	for _, d := range k.h.leases.find(func(d *delivery) bool { return d.stop != nil || !d.busy && d.received.Before(before) }) {
 		if k.h.look(ctx, d) != nil {
 			return
 		}

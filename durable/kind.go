@@ -11,7 +11,7 @@ import (
 
 // Handle sets the handler that Work calls for jobs of a kind (PutKind), and the policy that decides about their
 // failures. The zero Policy means the queue's policy. Every process that works must call Handle for every kind, before
-// Work. Jobs of a kind without a handler go to Work's handler; if that is nil, they are handed back for 0.1 s, then for 0.3 s
+// Work. Jobs of a kind without a handler go to Work's handler; if that is nil, they are handed back for 0.1 to 0.3 s
 // each time. Handle panics when name is not a valid kind or has a handler already, and when handler is nil.
 func (q *Queue) Handle(name string, policy retry.Policy, handler func(context.Context, *Job) error) {
 	if !validName.MatchString(name) {

@@ -129,11 +129,11 @@ func (l *leases) begin(d *delivery, now time.Time) bool {
 	return d.busy
 }
 
-// alive reports whether the delivery's lease has certainly not run out.
+// alive reports whether the delivery's lease has certainly not run out, and it was not withdrawn.
 func (l *leases) alive(d *delivery, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return now.Before(d.until)
+	return now.Before(d.until) && !d.withdrawn
 }
 
 // gaps detects times of more than half a lease in which the process did not run, because it or its machine was

@@ -64,6 +64,24 @@ func TestExtendLeases(t *testing.T) {
 	}
 }
 
+// An extension that waits for the server ends with the queue: Close waits for it.
+func TestExtendLeases_TheQueueIsClosed(t *testing.T) {
+	s := new(server)
+	q := fakeQueue(t, s, Config{Lease: time.Minute})
+	q.nc = connected(t, s)
+	s.silent.Store(true)
+	before := s.pinged.Load()
+	q.tasks.Go(q.extendLeases)
+	for s.pinged.Load() == before {
+		time.Sleep(time.Millisecond)
+	}
+	began := time.Now()
+	q.cancel(ErrClosed)
+	if q.tasks.Wait(); time.Since(began) > 10*time.Second {
+		t.Errorf("it ends after %v", time.Since(began))
+	}
+}
+
 // A lease that may have run out is not extended.
 func TestLeases_Extend(t *testing.T) {
 	var l leases
@@ -165,7 +183,7 @@ func TestKeepLeases_AQuietTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(server)
 		q := fakeQueue(t, s, Config{Lease: 4 * time.Second})
-		deliver(q, s, first, nil)
+		deliver(q, s, first, func(d *delivery) { d.busy = true })
 		q.tasks.Go(q.keepLeases)
 		time.Sleep(3100 * time.Millisecond)
 		if got := s.took(); got != "info of first; in progress; info of first; in progress; info of first; in progress" {

@@ -17,7 +17,8 @@ import (
 // version 2.15.0 or later.
 //
 // ctx bounds Open, not the queue. If ctx has no deadline, Open gives up after 15 s. Errors match ErrUnreachable,
-// ErrRefused, ErrOtherConfig, ErrFull or ErrClosed, and their texts include what to do. Open panics when nc is nil.
+// ErrRefused, ErrOtherConfig, ErrFull or ErrClosed, unless a field of c is invalid, and their texts include what to do. Open
+// panics when nc is nil.
 func Open(ctx context.Context, nc *nats.Conn, c Config) (*Queue, error) {
 	if nc == nil {
 		panic("durable: Open: nc is nil")

@@ -76,10 +76,12 @@ func PutKind(kind string) PutOption {
 //
 // While the server does not respond, Put tries again until ctx ends; if ctx has no deadline, for 15 s. The error then
 // matches ErrNotStored: the job may have been stored or not. To find out, put it again with the same PutID. Other
-// errors match ErrTooLarge, ErrFull, ErrRefused, ErrGone or ErrClosed; then nothing was stored. Put does not keep data.
+// errors match ErrTooLarge, ErrFull, ErrRefused, ErrGone or ErrClosed, or are of an option or of the time; then nothing was
+// stored. Put does not keep data.
 //
-// When Put tries again, a job with an id of PutID is stored once, and so is one of PutAt that has to wait. Any other is
-// stored a second time if it was done meanwhile, or if the first publication reaches the server after the second one.
+// When Put tries again within Config.Remember, a job with an id of PutID is stored once, and so is one of PutAt that has to
+// wait. Any other is stored a second time if it was done meanwhile, or if the first publication reaches the server after the
+// second one.
 func (q *Queue) Put(ctx context.Context, data []byte, options ...PutOption) (id string, err error) {
 	return q.PutAt(ctx, time.Time{}, data, options...)
 }

@@ -191,6 +191,7 @@ func TestPut_Responses(t *testing.T) {
 		"the disk is full":              {responses: []error{api(codeStoreFailed)}, want: []error{ErrFull}, text: "could not write", published: 2},
 		"the account is full":           {responses: []error{api(codeStorageExceeded)}, want: []error{ErrFull}, text: "free disk space", published: 2},
 		"unavailable, then full":        {responses: []error{unavailable, api(codeStoreFailed)}, want: []error{ErrFull}, published: 2},
+		"no response, then full":        {responses: []error{errNoResponse, api(codeInsufficientResources)}, want: []error{ErrNotStored}, text: "put it again with the same id", published: 2},
 		"too large for the server":      {responses: []error{nats.ErrMaxPayload}, want: []error{ErrTooLarge}, published: 1},
 		"not permitted":                 {responses: []error{nats.ErrPermissionViolation}, want: []error{ErrRefused}, published: 1},
 		"closed meanwhile":              {responses: []error{nats.ErrConnectionClosed}, want: []error{ErrNotStored, ErrClosed}, published: 1},

@@ -53,6 +53,8 @@ func (r request) notStored(ctx context.Context, err error) error {
 	switch {
 	case kind == ErrClosed || errors.Is(err, ErrClosed): // closed while Put waited for a response
 		return &failure{r.what, ErrNotStored, fmt.Errorf("%w: %w", ErrClosed, err), r.repeat}
+	case errors.Is(err, errUnconfirmed):
+		return &failure{r.what, ErrNotStored, err, r.repeat}
 	case kind != nil && kind != ErrUnreachable:
 		return &failure{r.what, kind, err, help}
 	}

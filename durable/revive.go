@@ -13,8 +13,8 @@ import (
 
 // Revive puts the dead letter with this id back into the queue, as a job that has not been attempted. That is one step,
 // so the job is never both a dead letter and in the queue, nor lost. Revive returns an error that matches ErrNotFound if
-// there is no such dead letter. Concurrent calls revive it once. While the server does not respond, Revive tries again
-// for as long as Put; its error then matches ErrNotStored, and the job may have been revived or not.
+// there is no such dead letter. Concurrent calls revive it once. If the server does not respond, the error matches
+// ErrUnreachable, or ErrNotStored if the job may have been revived.
 //
 // Revive then deletes the old dead letter. A user without the permission for that can revive too: Stats counts the old
 // letter until the job has ended, and that is logged once.

@@ -27,6 +27,7 @@ func TestNeedsNoMark(t *testing.T) {
 		"it has a mark":          {func(_ *Queue, d *delivery) { d.last = 8 }, false},
 		"suspect":                {func(q *Queue, _ *delivery) { q.gaps.suspect = time.Now().Add(time.Second) }, false},
 		"the lease has run out":  {func(_ *Queue, d *delivery) { d.until = time.Now() }, false},
+		"it was cancelled":       {func(q *Queue, d *delivery) { q.leases.withdraw(d) }, false},
 		"there is no connection": {func(q *Queue, _ *delivery) { q.nc = new(nats.Conn) }, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +16,9 @@ import (
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/retry"
 )
+
+// errUnconfirmed: an earlier publication of the step had no response, so it may have been stored.
+var errUnconfirmed = errors.New("an earlier try had no response")
 
 // errMoved: a step was refused, because the job's last message is no longer the one from which the step starts.
 var errMoved = errors.New("the job has moved on")
@@ -74,6 +78,9 @@ func (b *backend) store(ctx context.Context, s step, policy retry.Policy) (uint6
 			if denied := b.denied(before); denied != nil && strings.Contains(denied.Error(), s.m.Subject) {
 				err = denied
 			}
+		}
+		if unconfirmed && means(err, ErrFull) {
+			err = fmt.Errorf("%w: %w", errUnconfirmed, err)
 		}
 		return 0, err
 	}

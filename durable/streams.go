@@ -104,7 +104,7 @@ func (b *backend) ensureStream(ctx context.Context) (jetstream.Stream, error) {
 		return nil, err
 	}
 	if s, err = b.js.UpdateStream(ctx, want); err != nil {
-		return nil, otherConfig(what, append(differences, "and the server cannot change it: "+err.Error()))
+		return nil, unchanged(what, differences, err)
 	}
 	return s, nil
 }
@@ -188,9 +188,17 @@ func (b *backend) ensureConsumer(ctx context.Context, st stage) (jetstream.Consu
 		return nil, otherConfig(what, d)
 	}
 	if c, err = b.jobs.UpdateConsumer(ctx, want); err != nil {
-		return nil, otherConfig(what, append(d, "and the server cannot change it: "+err.Error()))
+		return nil, unchanged(what, d, err)
 	}
 	return c, nil
+}
+
+// unchanged returns the error of a change that has failed with err.
+func unchanged(what string, d differences, err error) error {
+	if means(err, ErrUnreachable) {
+		return explain(what, err)
+	}
+	return otherConfig(what, append(d, "and the server cannot change it: "+err.Error()))
 }
 
 func compareStreams(have, want jetstream.StreamConfig) differences {

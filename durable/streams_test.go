@@ -143,6 +143,8 @@ func TestEnsure(t *testing.T) {
 			}},
 		"another, which cannot be changed": {library: library{refuses: errors.New("immutable"), stream: stream(func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour }), consumer: consumer(func(c *jetstream.ConsumerConfig) { c.MaxDeliver = 5 })},
 			config: Config{Update: true}, did: "get get update", then: "get update", want: ErrOtherConfig, text: "; and the server cannot change it: immutable"},
+		"another, and no response to its change": {library: library{refuses: context.DeadlineExceeded, stream: stream(func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour }), consumer: consumer(func(c *jetstream.ConsumerConfig) { c.MaxDeliver = 5 })},
+			config: Config{Update: true}, did: "get get update", then: "get update", want: ErrUnreachable},
 		"not permitted": {library: library{failed: nats.ErrPermissionViolation}, want: ErrRefused, did: "get"},
 	} {
 		t.Run(name, func(t *testing.T) {

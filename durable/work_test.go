@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"strings"
 	"testing"
@@ -195,6 +196,20 @@ func TestWork_AHandlerIgnoresItsContext(t *testing.T) {
 			})
 		})
 	}
+}
+
+// With the longest Grace, Work waits until its handlers return.
+func TestWork_TheLongestGrace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := new(server)
+		q := workQueue(t, s, Config{Grace: math.MaxInt64})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := workAsync(ctx, q, 1, func(ctx context.Context, _ *Job) error { cancel(); time.Sleep(time.Minute); return ctx.Err() })
+		began := time.Now()
+		if err := <-ended; err != nil || time.Since(began) != time.Minute {
+			t.Errorf("got %v after %v, want nil after 1m", err, time.Since(began))
+		}
+	})
 }
 
 // A consumer of Jobs that does not return does not stop Close.

@@ -173,7 +173,7 @@ func periodic(ctx context.Context, q *durable.Queue, period time.Duration) {
 		_, err := q.PutAt(ctx, next, nil, durable.PutKind("report"), durable.PutID("report-"+next.Format(time.RFC3339)))
 		if err != nil && !errors.Is(err, durable.ErrExists) {
 			log.Print(err)
-			next = time.Now().Add(min(period, 10*time.Second)) // then it is put again
+			next = time.Now().Add(min(period, 10*time.Second)) // then it is put again, unless its time has come
 		}
 		select {
 		case <-ctx.Done():
@@ -206,65 +206,6 @@ func TestDocument_Periodic(t *testing.T) {
 		if at, err := time.Parse("report-"+time.RFC3339, id); n != 1 || err != nil || time.Until(at) > 0 {
 			t.Errorf("%s: %d attempts, %v", id, n, err)
 		}
-	}
-}
-
-// window lets one caller pass in each period.
-type window struct {
-	mu     sync.Mutex
-	next   time.Time
-	period time.Duration
-}
-
-func (w *window) Take(context.Context) (wait time.Duration, err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if wait = time.Until(w.next); wait > 0 {
-		return wait, nil
-	}
-	w.next = time.Now().Add(w.period)
-	return 0, nil
-}
-
-func TestDocument_Limit(t *testing.T) {
-	t.Parallel()
-	srv := start(t)
-	limit := &window{period: 50 * time.Millisecond}
-	var mu sync.Mutex
-	var sent []time.Time
-	send := func(context.Context, string, []byte) error {
-		mu.Lock()
-		defer mu.Unlock()
-		sent = append(sent, time.Now())
-		return nil
-	}
-	const jobs = 8
-	var queues []*durable.Queue
-	for range 2 {
-		q := open(t, srv, durable.Config{})
-		queues = append(queues, q)
-
-		q.Handle("sms", retry.Policy{}, func(ctx context.Context, job *durable.Job) error {
-			wait, err := limit.Take(ctx) // of all processes: in your database, or in Redis
-			switch {
-			case err != nil:
-				return err
-			case wait > 0:
-				return durable.Snooze(wait)
-			}
-			return send(ctx, job.ID, job.Data)
-		})
-
-		work(t, q, 2, nil)
-	}
-	for range jobs {
-		put(t, queues[0], "", durable.PutKind("sms"))
-	}
-	untilEmpty(t, queues[0])
-	mu.Lock()
-	defer mu.Unlock()
-	if c := queues[0].Counts().Retried + queues[1].Counts().Retried; len(sent) != jobs || c != 0 {
-		t.Errorf("%d sent, %d failures, want %d, 0", len(sent), c, jobs)
 	}
 }
 

@@ -150,6 +150,11 @@ func TestTheNarrowPermissionsAreEnough(t *testing.T) {
 		t.Fatal(err)
 	}
 	stop()
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if _, err := durable.Open(ctx, nc, durable.Config{Name: "q", MaxDead: 5, Update: true}); !errors.Is(err, durable.ErrRefused) {
+		t.Errorf("changing the queue: %v, want ErrRefused", err)
+	}
 	if err := deleteQueue(t, q); !errors.Is(err, durable.ErrRefused) {
 		t.Errorf("deleting the queue: %v, want ErrRefused", err)
 	}

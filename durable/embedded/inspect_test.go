@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -356,5 +357,89 @@ func TestCancel_WithoutAWorker(t *testing.T) {
 	put(t, q, "", durable.PutID("not delivered"))
 	if err := q.Cancel(t.Context(), "not delivered"); err != nil {
 		t.Error(err)
+	}
+}
+
+// A worker that has lost its connection cannot be asked. It begins no attempt at a job that waits there for a retry.
+func TestCancel_TheWorkerIsDisconnected(t *testing.T) {
+	t.Parallel()
+	srv := start(t, embedded.Listen(0), embedded.Options(func(o *server.Options) { o.Authorization = "" }))
+	u, err := url.Parse(srv.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWire(t, u.Host)
+	nc, c := connect(t, w.url()), durable.Config{Policy: retry.New(backoff.Constant(900 * time.Millisecond).Jitter(jitter.None))}
+	q, other := open(t, nc, c), open(t, srv, c)
+	var attempts atomic.Int64
+	work(t, q, 1, func(context.Context, *durable.Job) error { attempts.Add(1); return errors.New("no") })
+	put(t, other, "", durable.PutID("job"))
+	eventually(t, "it has failed", stateIs(t, other, "job", durable.StateRunning))
+	w.listener.Close()
+	w.cut()
+	eventually(t, "both know", func() bool { return nc.IsReconnecting() && srv.NATS().NumClients() == 1 })
+	if err := other.Cancel(t.Context(), "job"); err != nil {
+		t.Error(err)
+	}
+	before := attempts.Load()
+	time.Sleep(1500 * time.Millisecond)
+	if n := attempts.Load(); n != before {
+		t.Errorf("%d attempts have begun after Cancel", n-before)
+	}
+}
+
+// A worker that was not asked begins no attempt at a job that waits until another one, which runs alone, has ended.
+func TestCancel_WhileAnotherRunsAlone(t *testing.T) {
+	t.Parallel()
+	srv := start(t, embedded.Options(func(o *server.Options) {
+		canceller := append([]string{"$JS.API.STREAM.MSG.DELETE.retrywhen-q"}, workerPermissions...) // it may not ask
+		o.Users = []*server.User{user("worker", workerPermissions...), user("canceller", canceller...)}
+	}))
+	c := durable.Config{Lease: 2 * time.Second, MaxCrashes: 1}
+	before := open(t, connect(t, srv, as("worker")...), c)
+	put(t, before, "", durable.PutID("alone"))
+	if _, err := before.Jobs().Take(1).Collect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before.Close() // it is delivered again
+	q, other := open(t, connect(t, srv, as("worker")...), c), open(t, connect(t, srv, as("canceller")...), c)
+	var attempts tally
+	release, begun := make(chan struct{}), make(chan struct{})
+	work(t, q, 2, func(ctx context.Context, job *durable.Job) error {
+		if attempts.handle(ctx, job); job.ID == "alone" {
+			close(begun)
+			<-release
+		}
+		return nil
+	})
+	<-begun
+	put(t, other, "", durable.PutID("job"))
+	eventually(t, "the worker has both", func() bool { s, err := stats(t, other); return err == nil && s.Running == 2 })
+	if err := other.Cancel(t.Context(), "job"); err != nil {
+		t.Error(err)
+	}
+	close(release)
+	eventually(t, "the other is done", stateIs(t, other, "alone", durable.StateDone))
+	time.Sleep(300 * time.Millisecond)
+	if n := attempts.of("job"); n != 0 {
+		t.Errorf("%d attempts, want none", n)
+	}
+}
+
+// The report of an attempt of Jobs is refused when the job was cancelled, also if it was put without an id.
+func TestCancel_AnAttemptOfJobs(t *testing.T) {
+	t.Parallel()
+	q := open(t, start(t), durable.Config{})
+	id := put(t, q, "")
+	for job, err := range q.Jobs().Take(1).All(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := q.Cancel(t.Context(), id); err != nil {
+			t.Error(err)
+		}
+		if err := job.Done(); !errors.Is(err, durable.ErrTaken) || q.Counts().Done != 0 {
+			t.Errorf("got %v, %v", err, q.Counts())
+		}
 	}
 }

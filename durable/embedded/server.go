@@ -38,7 +38,7 @@ type settings struct {
 
 // Listen makes the server accept connections on 127.0.0.1 too, so that other processes of the machine can be workers.
 // It listens on the given port; 0 means a free one. Other processes connect to URL, which includes a token. The server
-// creates the token when the folder is new and stores it there in the file "token", so it is the same after a restart.
+// creates the token and stores it in the folder, in the file "token", so it is the same after a restart.
 // Options can set users, a password or another token instead. If it sets Authorization to "", every process on the
 // machine can connect. Listen panics when port is not from 0 to 65535.
 func Listen(port int) Option {
@@ -200,8 +200,7 @@ func tokenOf(file string) (string, error) {
 	return token, nil
 }
 
-// Connect connects to the server inside the process, without a network, or over 127.0.0.1 if options set another way to
-// dial. With Listen it uses the token. Other credentials must be in options.
+// Connect connects to the server inside the process, without a network. With Listen it uses the token. Other credentials must be in options.
 func (s *Server) Connect(options ...nats.Option) (*nats.Conn, error) {
 	ours := []nats.Option{nats.InProcessServer(inProcess{s.server})}
 	if s.token != "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -323,6 +324,25 @@ func TestDeadLettersExpire(t *testing.T) {
 	work(t, q, 1, func(context.Context, *durable.Job) error { return errors.New("no") })
 	eventually(t, "it is dead", func() bool { return q.Counts().Died == 1 })
 	eventually(t, "it is gone", func() bool { s, err := stats(t, q); return err == nil && s.Dead == 0 })
+}
+
+// The longest times of a Config do not end at once.
+func TestTheLongestTimes(t *testing.T) {
+	t.Parallel()
+	q := open(t, start(t), durable.Config{Policy: retry.New(backoff.Backoff{}, retry.Limit(0)), KeepDead: math.MaxInt64, Remember: math.MaxInt64})
+	put(t, q, "", durable.PutID("dead"))
+	put(t, q, "", durable.PutID("done"))
+	work(t, q, 1, func(_ context.Context, job *durable.Job) error {
+		if job.ID == "dead" {
+			return errors.New("no")
+		}
+		return nil
+	})
+	eventually(t, "both have ended", func() bool { c := q.Counts(); return c.Died+c.Done == 2 })
+	time.Sleep(2500 * time.Millisecond)
+	if !stateIs(t, q, "dead", durable.StateDead)() || !stateIs(t, q, "done", durable.StateDone)() {
+		t.Error("the dead letter or the mark is gone")
+	}
 }
 
 func TestReviveAll(t *testing.T) {
