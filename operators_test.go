@@ -19,8 +19,8 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// numbered is a numbered feed that continues where it stopped, in attempts of the given numbers of items. It records when
-// they began.
+// numbered is a numbered feed that continues where it stopped, in attempts of the given numbers of items. It records
+// when they began.
 type numbered struct {
 	perAttempt []int
 	total      int

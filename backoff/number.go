@@ -63,8 +63,8 @@ func whole(x float64) (uint64, bool) {
 	return k, float64(k) == x
 }
 
-// scale is multiply, but less than d for f < 1, unless d is 0, and at least d for f >= 1. d and f are not negative, f may
-// be +Inf.
+// scale is multiply, but less than d for f < 1, unless d is 0, and at least d for f >= 1. d and f are not negative, f
+// may be +Inf.
 func scale(d time.Duration, f float64) time.Duration {
 	r := multiply(d, f)
 	if f < 1 {

@@ -25,7 +25,8 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// The code of recipes.md and of its statements, with what it uses, and the tests that run it. TestTheClientComesBack runs follow.
+// The code of recipes.md and of its statements, with what it uses, and the tests that run it. TestTheClientComesBack
+// runs follow.
 
 func loop(url string, handle func(line string) error) error {
 	offset, delay := 0, time.Second
@@ -175,7 +176,8 @@ func TestFollow(t *testing.T) {
 
 type Event struct{ ID int64 }
 
-// What the feed uses: a position that is stored, and a server with the events 1 to 6, whose connections break after two.
+// What the feed uses: a position that is stored, and a server with the events 1 to 6, whose connections break after
+// two.
 var (
 	load = func(context.Context) (int64, error) { return 0, nil }
 	open = func(last int64) stream.Stream[Event] {
@@ -246,8 +248,8 @@ func page(ctx context.Context, at position) ([]row, position, error) {
 	return rows, position{last.changed, last.id}, nil
 }
 
-// Pages of two rows, of which a later one fails once: rows of one time that stand on two pages come once each. A row that is
-// inserted later comes with the next poll.
+// Pages of two rows, of which a later one fails once: rows of one time that stand on two pages come once each. A row
+// that is inserted later comes with the next poll.
 func TestATable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start, asked := time.Now(), 0
@@ -365,8 +367,8 @@ func serve(ctx context.Context) error {
 	}).ForEach(ctx, func(d Delivery) { d.Acknowledge() })
 }
 
-// The connection breaks while message 2 waits for its retry: the second delivery is processed, and the first one is neither
-// retried nor buried. Message 3 always fails.
+// The connection breaks while message 2 waits for its retry: the second delivery is processed, and the first one is
+// neither retried nor buried. Message 3 always fails.
 func TestABrokersDeliveries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex // of the maps: calls run side by side

@@ -12,16 +12,16 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// Cancel ends the job with this id before it is done: no attempt begins after Cancel has returned nil, and it leaves no dead
-// letter. Its id is known for Config.Remember. The context of a handler of Work that has the job ends within a quarter of a
-// lease, mostly at once, with the cause ErrCancelled, and what the handler returns is dropped. An attempt of Jobs goes on, and
-// its report is refused.
+// Cancel ends the job with this id before it is done: no attempt begins after Cancel has returned nil, and it leaves no
+// dead letter. Its id is known for Config.Remember. The context of a handler of Work that has the job ends within a
+// quarter of a lease, mostly at once, with the cause ErrCancelled, and what the handler returns is dropped. An attempt
+// of Jobs goes on, and its report is refused.
 //
-// Cancel waits for the response of the worker that has the job. If the job was delivered and no worker responds, because the
-// worker is dead, hangs or has handed the job back, that takes up to half a lease. If ctx ends meanwhile, the error says so;
-// then the job is cancelled, but an attempt may still begin. Cancel returns an error that matches ErrNotFound if there is no
-// such job, or if it has ended. If the server does not respond, the error matches ErrUnreachable or ErrNotStored, and Cancel
-// may be called again.
+// Cancel waits for the response of the worker that has the job. If the job was delivered and no worker responds,
+// because the worker is dead, hangs or has handed the job back, that takes up to half a lease. If ctx ends meanwhile,
+// the error says so; then the job is cancelled, but an attempt may still begin. Cancel returns an error that matches
+// ErrNotFound if there is no such job, or if it has ended. If the server does not respond, the error matches
+// ErrUnreachable or ErrNotStored, and Cancel may be called again.
 func (q *Queue) Cancel(ctx context.Context, id string) error {
 	r := q.request("cancel: job "+strconv.Quote(id), "cancel it again")
 	delivered, err := r.conclude(ctx, id, false)
@@ -32,15 +32,15 @@ func (q *Queue) Cancel(ctx context.Context, id string) error {
 }
 
 // Forget deletes the dead letter with this id. It returns an error that matches ErrNotFound if there is none. The id is
-// known for Config.Remember. If the server does not respond, the error matches ErrUnreachable or ErrNotStored, and Forget may
-// be called again.
+// known for Config.Remember. If the server does not respond, the error matches ErrUnreachable or ErrNotStored, and
+// Forget may be called again.
 func (q *Queue) Forget(ctx context.Context, id string) error {
 	_, err := q.request("forget: job "+strconv.Quote(id), "forget it again").conclude(ctx, id, true)
 	return err
 }
 
-// conclude stores that the job is done and discards all that is left of it, if it is a dead letter or not, as isDead says. It returns
-// the last message that a worker may have got.
+// conclude stores that the job is done and discards all that is left of it, if it is a dead letter or not, as isDead
+// says. It returns the last message that a worker may have got.
 func (r request) conclude(ctx context.Context, id string, isDead bool) (delivered *jetstream.RawStreamMsg, err error) {
 	none := &failure{r.what, ErrNotFound, nil, ""}
 	err, marked, found := errMoved, false, false
@@ -73,8 +73,9 @@ func (r request) conclude(ctx context.Context, id string, isDead bool) (delivere
 	return delivered, nil
 }
 
-// clear discards all that is left of a job that has ended. It reports whether there was a dead letter or something else, as isDead
-// says, and returns the last message that may have been delivered. It returns errMoved if one was replaced meanwhile.
+// clear discards all that is left of a job that has ended. It reports whether there was a dead letter or something
+// else, as isDead says, and returns the last message that may have been delivered. It returns errMoved if one was
+// replaced meanwhile.
 func (r request) clear(ctx context.Context, id string, isDead bool) (found bool, delivered *jetstream.RawStreamMsg, err error) {
 	for from := uint64(1); ; {
 		m, err := r.next(ctx, r.config.all(id), from)
@@ -96,9 +97,9 @@ func (r request) clear(ctx context.Context, id string, isDead bool) (found bool,
 	}
 }
 
-// withdraw returns when no worker can begin an attempt at a cancelled job, whose message was m: when m was never delivered,
-// no worker is there, or the worker that has the job has responded; else after the time, because a worker that was silent
-// for so long claims before it begins.
+// withdraw returns when no worker can begin an attempt at a cancelled job, whose message was m: when m was never
+// delivered, no worker is there, or the worker that has the job has responded; else after the time, because a worker
+// that was silent for so long claims before it begins.
 func (r request) withdraw(ctx context.Context, id string, m *jetstream.RawStreamMsg, wait time.Duration) error {
 	_, s, _ := r.config.parseSubject(m.Subject)
 	if info, err := r.consumer(s).Info(ctx); err == nil && m.Sequence > info.Delivered.Stream {

@@ -92,9 +92,9 @@ func (a *attempts) check(ctx context.Context, d *delivery, isAlone bool) verdict
 }
 
 // hasEnded reports whether the job of a fired schedule was done or dead before. A server that is killed between storing
-// the message and removing the schedule fires the schedule again after its restart, and no condition can refuse that. So
-// what says that the job has ended is below the message. It reads the job's messages up to this one; most jobs have only
-// this one.
+// the message and removing the schedule fires the schedule again after its restart, and no condition can refuse that.
+// So what says that the job has ended is below the message. It reads the job's messages up to this one; most jobs have
+// only this one.
 func (a *attempts) hasEnded(ctx context.Context, d *delivery) (bool, error) {
 	for from := uint64(1); ; {
 		m, err := a.next(ctx, a.config.all(d.id), from)

@@ -29,8 +29,9 @@ func (c *clock) now() time.Time {
 // until returns how long it is until t by the server's clock.
 func (c *clock) until(t time.Time) time.Duration { return t.Sub(c.now()) }
 
-// wasSet reports whether the machine's clock was set by minSkew or more since the last call, or the machine has slept: the
-// monotonic clock may stand still then. more is by how much the machine's clock has gone more than the monotonic one.
+// wasSet reports whether the machine's clock was set by minSkew or more since the last call, or the machine has slept:
+// the monotonic clock may stand still then. more is by how much the machine's clock has gone more than the monotonic
+// one.
 func (c *clock) wasSet(more time.Duration) bool {
 	set := (more - c.steps).Abs() >= minSkew
 	if set {

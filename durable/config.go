@@ -77,8 +77,8 @@ const (
 	// short bounds the waits that a worker keeps itself; maxHeld bounds how many it keeps at a time.
 	short   = time.Second
 	maxHeld = 4096
-	// headerRoom is the part of the server's payload limit that is reserved for headers. An error's text and a position take
-	// at most errorRoom of it, and the headers of PutHeader at most userRoom.
+	// headerRoom is the part of the server's payload limit that is reserved for headers. An error's text and a position
+	// take at most errorRoom of it, and the headers of PutHeader at most userRoom.
 	headerRoom = 8 << 10
 	errorRoom  = 4 << 10
 	userRoom   = 2 << 10

@@ -290,8 +290,8 @@ func TestRevive_Fails(t *testing.T) {
 	}
 }
 
-// ReviveAll skips what others have revived, and stops after the first error. It revives several at a time, so at an error
-// others may have been revived or not.
+// ReviveAll skips what others have revived, and stops after the first error. It revives several at a time, so at an
+// error others may have been revived or not.
 func TestReviveAll(t *testing.T) {
 	for name, test := range map[string]struct {
 		keep    func(*DeadLetter) bool

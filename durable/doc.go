@@ -15,9 +15,9 @@
 // # Guarantees
 //
 // When Put returns without an error, the job is stored. It is then attempted until an attempt returns nil, or until the
-// policy gives up and the job becomes a dead letter. It is not lost in between, whichever process is killed and when, unless
-// Config.InMemory is set; docs/durable.md says what holds for machines, disks and networks. Errors of attempts mean the
-// same as in retry.Do: the predicate, Permanent, RetryAfter, limits and budgets.
+// policy gives up and the job becomes a dead letter. It is not lost in between, whichever process is killed and when,
+// unless Config.InMemory is set; docs/durable.md says what holds for machines, disks and networks. Errors of attempts
+// mean the same as in retry.Do: the predicate, Permanent, RetryAfter, limits and budgets.
 //
 // Attempts are made at least once: an attempt runs again if its process, its connection or the server died before the
 // outcome was stored. Handlers must therefore be idempotent. Job.ID is the same in all attempts of a job and serves as
@@ -25,9 +25,9 @@
 // comes back, apart from the gaps in docs/durable-protocol.md. A job that was put with an id is one job for as long as
 // the id is known.
 //
-// No retry starts before its delay is over, by the clock of the server; a worker's clock may differ by up to a second. It
-// may start later: while all workers are busy, while none is running, and by up to about a quarter of a second when the
-// server keeps the wait.
+// No retry starts before its delay is over, by the clock of the server; a worker's clock may differ by up to a second.
+// It may start later: while all workers are busy, while none is running, and by up to about a quarter of a second when
+// the server keeps the wait.
 //
 // # Terms
 //
@@ -47,7 +47,8 @@
 //	retrywhen.<name>.job.<id>.dead   a dead letter
 //
 // Each step in a job's life is one publication. The server stores it only if the job's last message, on any of its
-// subjects, is still the one that the step starts from. If several workers have the job, one of them makes the step, and
-// the others learn that the job has moved on. The job's retry.State travels in a header in its text form. A delivery is
-// acknowledged only after the step is stored. docs/durable-protocol.md has the tables of the steps and of the crashes.
+// subjects, is still the one that the step starts from. If several workers have the job, one of them makes the step,
+// and the others learn that the job has moved on. The job's retry.State travels in a header in its text form. A
+// delivery is acknowledged only after the step is stored. docs/durable-protocol.md has the tables of the steps and of
+// the crashes.
 package durable

@@ -239,8 +239,8 @@ func (c *fakeConsumer) serve(all ...*fakeMsg) {
 	}
 }
 
-// outcomesOf returns what was recorded since the last call, without the requests for jobs and without what the connection
-// sends on its own when it comes to it.
+// outcomesOf returns what was recorded since the last call, without the requests for jobs and without what the
+// connection sends on its own when it comes to it.
 func outcomesOf(s *server) string {
 	all := strings.Split(s.took(), "; ")
 	return strings.Join(slices.DeleteFunc(all, func(a string) bool {

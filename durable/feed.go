@@ -248,8 +248,8 @@ func (f *feed) handBackAll(all []*delivery) {
 	each.Wait()
 }
 
-// hold keeps the job until it is due, at most for short: the due time is the server's, and a clock that was set meanwhile
-// must hold nothing up. It returns false if the feed has stopped or there is no room.
+// hold keeps the job until it is due, at most for short: the due time is the server's, and a clock that was set
+// meanwhile must hold nothing up. It returns false if the feed has stopped or there is no room.
 func (f *feed) hold(d *delivery) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

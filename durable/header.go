@@ -106,8 +106,8 @@ func readState(h nats.Header) state {
 	return s
 }
 
-// reserved reports whether a header is the server's or this package's. A message without data and with the header Status
-// is a message of the server for the client.
+// reserved reports whether a header is the server's or this package's. A message without data and with the header
+// Status is a message of the server for the client.
 func reserved(key string) bool {
 	return hasPrefixFold(key, "Nats-") || hasPrefixFold(key, "Retrywhen-") || strings.EqualFold(key, "Status") || strings.EqualFold(key, "Description")
 }

@@ -46,7 +46,8 @@ func TestTheRetryStateIsOneHeader(t *testing.T) {
 	}
 }
 
-// A mark has the job's state without the user's headers, and ends by itself: after a day, or Remember if that is longer.
+// A mark has the job's state without the user's headers, and ends by itself: after a day, or Remember if that is
+// longer.
 func TestMark(t *testing.T) {
 	for remember, ttl := range map[time.Duration]string{time.Hour: "86400s", 48 * time.Hour: "172800s"} {
 		q := newQueue(Config{Name: "q", Remember: remember}, nil)

@@ -37,8 +37,8 @@ type JobInfo struct {
 	LastError string
 	// Due is when the next attempt may start, zero if it may start at once or there is none.
 	Due time.Time
-	// Put is when the job was put with an id, by PutAt or before its first failure, and FirstFailure when its first attempt
-	// failed; else they are zero. A job that is done has only Put.
+	// Put is when the job was put with an id, by PutAt or before its first failure, and FirstFailure when its first
+	// attempt failed; else they are zero. A job that is done has only Put.
 	Put, FirstFailure time.Time
 }
 

@@ -76,8 +76,8 @@ func (j *Job) Done() error {
 
 // Fail reports that the attempt has failed with err, and the policy decides whether to retry. Fail returns when the
 // server has stored the retry or the dead letter. If it returns an error, the outcome was not stored: the attempt will
-// be made again, after a lease or when the retry would be due. If another worker has the job or has settled it, Fail stores
-// nothing and returns nil. Fail(nil) is Done.
+// be made again, after a lease or when the retry would be due. If another worker has the job or has settled it, Fail
+// stores nothing and returns nil. Fail(nil) is Done.
 func (j *Job) Fail(err error) error {
 	if err == nil {
 		return j.Done()

@@ -118,8 +118,8 @@ func (k *keeper) handBackIdle(now time.Time) {
 	}
 }
 
-// readLease reads the lease from the consumer: a worker with an older, longer lease would extend its leases too rarely. It
-// also reads the server's time.
+// readLease reads the lease from the consumer: a worker with an older, longer lease would extend its leases too rarely.
+// It also reads the server's time.
 func (k *keeper) readLease() {
 	ctx, cancel := context.WithTimeout(k.h.ctx, k.h.lease()/4)
 	defer cancel()

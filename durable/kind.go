@@ -26,8 +26,8 @@ func (q *Queue) Handle(name string, policy retry.Policy, handler func(context.Co
 	}
 }
 
-// unknownKind hands back a job whose kind has no handler here, for a moment: another process gets it if it has one. It logs a
-// kind once a minute.
+// unknownKind hands back a job whose kind has no handler here, for a moment: another process gets it if it has one. It
+// logs a kind once a minute.
 func (a *attempts) unknownKind(ctx context.Context, d *delivery) {
 	now := time.Now()
 	if last, logged := a.kinds.strange.Load(d.state.kind); !logged || now.Sub(last.(time.Time)) >= time.Minute {

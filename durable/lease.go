@@ -120,8 +120,8 @@ func (l *leases) extend(all []*delivery, heard, until time.Time) {
 	}
 }
 
-// begin marks a delivery as busy if its lease has certainly not run out and it was not withdrawn, and reports whether that
-// is so.
+// begin marks a delivery as busy if its lease has certainly not run out and it was not withdrawn, and reports whether
+// that is so.
 func (l *leases) begin(d *delivery, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -17,8 +17,8 @@ import (
 // version 2.15.0 or later.
 //
 // ctx bounds Open, not the queue. If ctx has no deadline, Open gives up after 15 s. Errors match ErrUnreachable,
-// ErrRefused, ErrOtherConfig, ErrFull or ErrClosed, unless a field of c is invalid, and their texts include what to do. Open
-// panics when nc is nil.
+// ErrRefused, ErrOtherConfig, ErrFull or ErrClosed, unless a field of c is invalid, and their texts include what to do.
+// Open panics when nc is nil.
 func Open(ctx context.Context, nc *nats.Conn, c Config) (*Queue, error) {
 	if nc == nil {
 		panic("durable: Open: nc is nil")
@@ -117,9 +117,10 @@ func serverVersion(ctx context.Context, nc *nats.Conn) (string, error) {
 
 // oldest is the oldest version of the server with which a queue works. Before 2.12 it lacks message schedules or TTLs.
 // Up to 2.12.5, a server that was killed keeps deliveries pending whose messages are gone: Stats counts them as running
-// for as long as the consumer exists (TestFactAPendingDeliveryEndsWithItsMessage). Before 2.15.0 a server fires schedules
-// while it still starts. TestAttack_TheLedgerBalances, run at night on a busy machine, then loses some waiting jobs (with
-// 2.12.7, in 3 of 13 runs), or no waiting job becomes due until the next start (2.12.7 and 2.12.12, in 2 of 23).
+// for as long as the consumer exists (TestFactAPendingDeliveryEndsWithItsMessage). Before 2.15.0 a server fires
+// schedules while it still starts. TestAttack_TheLedgerBalances, run at night on a busy machine, then loses some
+// waiting jobs (with 2.12.7, in 3 of 13 runs), or no waiting job becomes due until the next start (2.12.7 and 2.12.12,
+// in 2 of 23).
 var oldest = [3]int{2, 15, 0}
 
 // isOld reports whether a server of that version is older than oldest. An unknown version is not.
@@ -130,8 +131,8 @@ func isOld(version string) bool {
 }
 
 // Close hands back the jobs that no handler has, ends the contexts of running handlers after Config.Grace, and waits
-// for Work to return, see there. An error that matches ErrStillRunning says that a consumer of Jobs has not returned in a
-// similar time. Streams of Jobs end with ErrClosed, and their jobs that are not settled yet are handed back. The
+// for Work to return, see there. An error that matches ErrStillRunning says that a consumer of Jobs has not returned in
+// a similar time. Streams of Jobs end with ErrClosed, and their jobs that are not settled yet are handed back. The
 // connection stays open. Handlers and consumers of Jobs must not call Close, because it waits for them. Close may be
 // called again, and then waits too.
 func (q *Queue) Close() error { return q.close() }

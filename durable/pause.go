@@ -7,8 +7,8 @@ import (
 )
 
 // Pause stops the delivery of the queue's jobs to all workers until the given time. Attempts that run, jobs that were
-// fetched ahead, and retries of these after less than a second go on. Jobs can be put, and waits end, but other attempts
-// begin after the pause. Another Pause changes the time. Pause returns an error if until is not in the future.
+// fetched ahead, and retries of these after less than a second go on. Jobs can be put, and waits end, but other
+// attempts begin after the pause. Another Pause changes the time. Pause returns an error if until is not in the future.
 func (q *Queue) Pause(ctx context.Context, until time.Time) error {
 	if !until.After(time.Now()) {
 		return fmt.Errorf("durable: pause: until is %v, want a time in the future", until.Format(time.RFC3339))

@@ -16,10 +16,10 @@ const maxPosition = 1 << 10
 // positionTTL is how long a mark with a position is kept.
 const positionTTL = 30 * 24 * time.Hour
 
-// Resume returns a stream for use in an attempt at a job that goes on where the effects of earlier attempts have stopped,
-// in whatever worker. It runs open(at), where at is start in the job's first attempt and after(at, v) once the consumer
-// has taken v; in later attempts, it is the position that was stored with the last failure, snooze or hand-back. So a job
-// that copies a million rows continues at the row at which it has failed.
+// Resume returns a stream for use in an attempt at a job that goes on where the effects of earlier attempts have
+// stopped, in whatever worker. It runs open(at), where at is start in the job's first attempt and after(at, v) once the
+// consumer has taken v; in later attempts, it is the position that was stored with the last failure, snooze or
+// hand-back. So a job that copies a million rows continues at the row at which it has failed.
 //
 //	stored:   –
 //	attempt 1: open(0): 1---2---3---X    stored: 3
@@ -27,9 +27,9 @@ const positionTTL = 30 * 24 * time.Hour
 //
 // A position is stored as JSON of at most 1 KiB, with the outcome of the attempt: nothing is stored in between. After a
 // crash of the worker, the next attempt begins at the position that was stored last, and values since then come again.
-// So handlers must be idempotent, as always. A position that has no JSON or is larger is not stored: that is logged, and
-// the next attempt begins at the position stored before. If the stored position is not one of type P, the stream fails
-// with an error. A job has one position: use Resume once in a handler. A revived job keeps its position.
+// So handlers must be idempotent, as always. A position that has no JSON or is larger is not stored: that is logged,
+// and the next attempt begins at the position stored before. If the stored position is not one of type P, the stream
+// fails with an error. A job has one position: use Resume once in a handler. A revived job keeps its position.
 //
 // If the stream is run again in the same attempt, it goes on where the last run has stopped. Values must come in the
 // order of their positions, as in operators.Resume. Resume panics when job, open or after is nil.
@@ -95,7 +95,8 @@ func (p *position[P]) text() ([]byte, error) {
 	return text, err
 }
 
-// positionOf returns the job's position: that of an earlier run in this attempt, else the one that is stored, else start.
+// positionOf returns the job's position: that of an earlier run in this attempt, else the one that is stored, else
+// start.
 func positionOf[P any](job *Job, start P) (*position[P], error) {
 	job.mu.Lock()
 	defer job.mu.Unlock()

@@ -129,8 +129,8 @@ func (p *pump) waitForRoom() int {
 }
 
 // consume receives n jobs, or fewer if they have aheadBytes together with the jobs that are ready already, or the end
-// comes first. The channel that it returns is closed when no more jobs can come from this Consume. That takes the client
-// a moment, in which the next Consume may already run.
+// comes first. The channel that it returns is closed when no more jobs can come from this Consume. That takes the
+// client a moment, in which the next Consume may already run.
 func (p *pump) consume(n int) (drained <-chan struct{}, err error) {
 	var (
 		f               = p.feed

@@ -76,12 +76,12 @@ func PutKind(kind string) PutOption {
 //
 // While the server does not respond, Put tries again until ctx ends; if ctx has no deadline, for 15 s. The error then
 // matches ErrNotStored: the job may have been stored or not. To find out, put it again with the same PutID. Other
-// errors match ErrTooLarge, ErrFull, ErrRefused, ErrGone or ErrClosed, or are of an option or of the time; then nothing was
-// stored. Put does not keep data.
+// errors match ErrTooLarge, ErrFull, ErrRefused, ErrGone or ErrClosed, or are of an option or of the time; then nothing
+// was stored. Put does not keep data.
 //
-// When Put tries again within Config.Remember, a job with an id of PutID is stored once, and so is one of PutAt that has to
-// wait. Any other is stored a second time if it was done meanwhile, or if the first publication reaches the server after the
-// second one.
+// When Put tries again within Config.Remember, a job with an id of PutID is stored once, and so is one of PutAt that
+// has to wait. Any other is stored a second time if it was done meanwhile, or if the first publication reaches the
+// server after the second one.
 func (q *Queue) Put(ctx context.Context, data []byte, options ...PutOption) (id string, err error) {
 	return q.PutAt(ctx, time.Time{}, data, options...)
 }
@@ -206,8 +206,8 @@ type PutResult struct {
 const putsAtOnce = 64
 
 // PutAll puts jobs concurrently and returns one result per job, in the order of jobs. The jobs may be stored in another
-// order. Each is stored or not, independently of the others; but when one has used up the time of Put, those that have not
-// begun are not sent, and their errors match ErrNotStored.
+// order. Each is stored or not, independently of the others; but when one has used up the time of Put, those that have
+// not begun are not sent, and their errors match ErrNotStored.
 func (q *Queue) PutAll(ctx context.Context, jobs []NewJob) []PutResult {
 	results := make([]PutResult, len(jobs))
 	var all sync.WaitGroup

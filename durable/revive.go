@@ -12,8 +12,8 @@ import (
 )
 
 // Revive puts the dead letter with this id back into the queue, as a job that has not been attempted. That is one step,
-// so the job is never both a dead letter and in the queue, nor lost. Revive returns an error that matches ErrNotFound if
-// there is no such dead letter. Concurrent calls revive it once. If the server does not respond, the error matches
+// so the job is never both a dead letter and in the queue, nor lost. Revive returns an error that matches ErrNotFound
+// if there is no such dead letter. Concurrent calls revive it once. If the server does not respond, the error matches
 // ErrUnreachable, or ErrNotStored if the job may have been revived.
 //
 // Revive then deletes the old dead letter. A user without the permission for that can revive too: Stats counts the old
@@ -30,8 +30,8 @@ func (q *Queue) Revive(ctx context.Context, id string) error {
 	return q.revive(ctx, q.readDead(m))
 }
 
-// revive stores the job of the letter again, so that the letter is no longer its job's last message, and deletes the letter if the
-// user may.
+// revive stores the job of the letter again, so that the letter is no longer its job's last message, and deletes the
+// letter if the user may.
 func (q *Queue) revive(ctx context.Context, letter *DeadLetter) error {
 	r := q.request("revive: job "+strconv.Quote(letter.ID), "revive it again: if it was revived, that finds no dead letter")
 	s := state{put: r.began, kind: letter.Kind, user: letter.Header, revived: true, position: letter.position}

@@ -60,8 +60,8 @@ func adopt[T time.Duration | int](field *T, standard T, text string, read func(s
 	return fmt.Sprint(have)
 }
 
-// protocol is the number of the protocol, which the stream has in its metadata: a change that workers of the version before
-// do not understand raises it.
+// protocol is the number of the protocol, which the stream has in its metadata: a change that workers of the version
+// before do not understand raises it.
 const protocol, protocolKey = "1", "retrywhen.protocol"
 
 // metadata returns the settings and the protocol as metadata of the stream.

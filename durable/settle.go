@@ -248,8 +248,8 @@ func (o *outcomes) operation(hooks context.Context, s *state) retry.Operation {
 	return o.kindOf(s.kind, nil).policy.Continue(context.WithoutCancel(hooks), s.retry, last)
 }
 
-// endOperation ends the operation of a job whose final outcome is stored: it calls the policy's hooks. began is when the last
-// attempt began. If a hook panics, that is only logged, because the job has ended.
+// endOperation ends the operation of a job whose final outcome is stored: it calls the policy's hooks. began is when
+// the last attempt began. If a hook panics, that is only logged, because the job has ended.
 func (o *outcomes) endOperation(op *retry.Operation, began time.Time, err error) {
 	defer func() {
 		if v := recover(); v != nil {

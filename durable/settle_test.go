@@ -344,8 +344,8 @@ func TestFail_ASignal(t *testing.T) {
 	}
 }
 
-// The server's limit was lowered: the job is handed back until its retry is due, and the claim that is taken back has its
-// state.
+// The server's limit was lowered: the job is handed back until its retry is due, and the claim that is taken back has
+// its state.
 func TestFail_TooLarge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{publish: func(m *nats.Msg) error {

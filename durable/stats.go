@@ -16,9 +16,10 @@ type Stats struct {
 	Dead    int // dead letters
 }
 
-// Stats fetches the numbers from the server, one after another. Jobs that move meanwhile may be counted twice or, if they
-// wait and become due while Stats runs, not at all: ask again before a queue is taken to be empty. The server looks at
-// all jobs that wait for that: with a million of them it takes 0.3 to 1.6 s, so ask at most a few times a minute then.
+// Stats fetches the numbers from the server, one after another. Jobs that move meanwhile may be counted twice or, if
+// they wait and become due while Stats runs, not at all: ask again before a queue is taken to be empty. The server
+// looks at all jobs that wait for that: with a million of them it takes 0.3 to 1.6 s, so ask at most a few times a
+// minute then.
 func (q *Queue) Stats(ctx context.Context) (Stats, error) {
 	s, err := q.numbers(ctx)
 	if err != nil {

@@ -163,9 +163,9 @@ func (b *backend) tryRemove(ctx context.Context, seq uint64) (may bool, err erro
 	return false, nil
 }
 
-// discard deletes the message m of a job that has ended. If the user may not delete, m is replaced by a mark "done", which
-// expires or which a worker acknowledges. But if the server is killed after that, m comes back, because the server writes
-// nothing about messages that were replaced. discard returns errMoved if another message was there then.
+// discard deletes the message m of a job that has ended. If the user may not delete, m is replaced by a mark "done",
+// which expires or which a worker acknowledges. But if the server is killed after that, m comes back, because the
+// server writes nothing about messages that were replaced. discard returns errMoved if another message was there then.
 func (b *backend) discard(ctx context.Context, id string, m *jetstream.RawStreamMsg) error {
 	if may, err := b.tryRemove(ctx, m.Sequence); may {
 		return err

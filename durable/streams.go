@@ -12,9 +12,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// stream returns the configuration of the queue's stream, whose present one is s. It keeps what it does not know, which may
-// be another version's. It has no limits of size or number, because with message schedules a limit would discard the oldest
-// jobs.
+// stream returns the configuration of the queue's stream, whose present one is s. It keeps what it does not know, which
+// may be another version's. It has no limits of size or number, because with message schedules a limit would discard
+// the oldest jobs.
 func (c *Config) stream(s jetstream.StreamConfig) jetstream.StreamConfig {
 	s.Name, s.Description, s.Subjects = c.streamName(), "the queue "+c.Name, []string{c.subjects("*", "*")}
 	s.Retention, s.Storage, s.Replicas = jetstream.WorkQueuePolicy, jetstream.FileStorage, cmp.Or(c.Replicas, s.Replicas)
@@ -34,8 +34,8 @@ func merge(have, more map[string]string) map[string]string {
 	return all
 }
 
-// consumer returns the configuration of the consumer that all workers share for the jobs of one stage, whose present one is
-// have. Due retries have a separate consumer, so that they do not wait behind fresh jobs.
+// consumer returns the configuration of the consumer that all workers share for the jobs of one stage, whose present
+// one is have. Due retries have a separate consumer, so that they do not wait behind fresh jobs.
 func (c *Config) consumer(s stage, have jetstream.ConsumerConfig) jetstream.ConsumerConfig {
 	have.Durable, have.Description, have.FilterSubject = string(s), "workers of the queue "+c.Name, c.subjects("*", string(s))
 	have.AckPolicy, have.AckWait, have.MaxDeliver = jetstream.AckExplicitPolicy, c.Lease, -1

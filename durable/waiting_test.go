@@ -41,8 +41,8 @@ func TestHold(t *testing.T) {
 	})
 }
 
-// A wait that is held here ends when it would have ended, however the clocks are set meanwhile, and after a second at the
-// latest, if the due time is wrong.
+// A wait that is held here ends when it would have ended, however the clocks are set meanwhile, and after a second at
+// the latest, if the due time is wrong.
 func TestHold_ClocksAreSet(t *testing.T) {
 	for _, skew := range []time.Duration{-time.Hour, -30 * time.Second, 30 * time.Second, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {

@@ -23,9 +23,9 @@ var errGoexit = errors.New("the handler ended its goroutine (runtime.Goexit)")
 // panic is a failure with a *PanicError, which includes the stack. handler must be idempotent.
 //
 // When ctx ends, no further attempt begins, and jobs that were fetched ahead are handed back at once. The contexts of
-// running handlers end after Config.Grace. If a handler then returns an error, its job is handed back and the attempt is
-// not counted, because the error may come from the end; only an error that is marked permanent counts. Work waits 5 s
-// more for handlers that ignore their contexts. It then hands their jobs back and returns an error that matches
+// running handlers end after Config.Grace. If a handler then returns an error, its job is handed back and the attempt
+// is not counted, because the error may come from the end; only an error that is marked permanent counts. Work waits 5
+// s more for handlers that ignore their contexts. It then hands their jobs back and returns an error that matches
 // ErrStillRunning and names them. The handler's context has ctx's values, and a deadline, the policy's
 // retry.AttemptTimeout.
 //
@@ -247,8 +247,8 @@ var everything = retry.New(backoff.Backoff{}, retry.If(func(error) bool { return
 // Jobs returns the queue's jobs as a stream that lasts until ctx ends or the consumer stops. Each subscription is a
 // separate worker: a job goes to one of them. The consumer must report each job with Done or Fail. Until it does, the
 // job's lease is extended, even after the stream has ended, until the queue is closed. Jobs are fetched ahead when the
-// consumer is quick; when the stream ends, these are handed back. Close ends the stream with ErrClosed. After a job that
-// must run alone, see Config.MaxCrashes, no other comes before it is reported.
+// consumer is quick; when the stream ends, these are handed back. Close ends the stream with ErrClosed. After a job
+// that must run alone, see Config.MaxCrashes, no other comes before it is reported.
 func (q *Queue) Jobs() stream.Stream[*Job] {
 	return func(ctx context.Context, yield func(*Job) bool) error {
 		if ctx.Err() != nil {

@@ -527,8 +527,8 @@ func TestBegin_SkipsAtOnce(t *testing.T) {
 	}
 }
 
-// An attempt that must run alone keeps others from beginning for a moment. If that does not help, it is handed back for a
-// lease.
+// An attempt that must run alone keeps others from beginning for a moment. If that does not help, it is handed back for
+// a lease.
 func TestBegin_Alone(t *testing.T) {
 	for name, test := range map[string]struct {
 		running time.Duration // another attempt

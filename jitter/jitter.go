@@ -5,8 +5,8 @@ package jitter
 // Factor is called with u in [0,1). It returns a factor >= 0 that does not decrease as u increases. Factor(1) is an
 // upper bound of all factors and must be finite. A Jitter keeps no state and must be safe for concurrent use.
 //
-// The jitters of this package, except for a Func, are comparable with ==, print their text form, and can be read back by
-// Parse. For them a u outside [0,1] counts as the nearer end, and NaN as 0.
+// The jitters of this package, except for a Func, are comparable with ==, print their text form, and can be read back
+// by Parse. For them a u outside [0,1] counts as the nearer end, and NaN as 0.
 type Jitter interface{ Factor(u float64) float64 }
 
 // Func makes a Jitter of a function. A Func has no text form.

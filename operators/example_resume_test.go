@@ -84,8 +84,8 @@ func ExampleResume_lostPosition() {
 	// <nil>
 }
 
-// Some servers respond to a lost position with 200 and the end of the response, so no error says that it is lost. Several
-// ends in a row without a value do: the policy's limit, after which Catch goes on with the snapshot.
+// Some servers respond to a lost position with 200 and the end of the response, so no error says that it is lost.
+// Several ends in a row without a value do: the policy's limit, after which Catch goes on with the snapshot.
 func ExampleResume_lostWithoutAnError() {
 	errEnded := errors.New("the watch ended")
 	type event struct {
@@ -126,9 +126,9 @@ func ExampleResume_lostWithoutAnError() {
 }
 
 // A watch, as of Kubernetes or etcd. Its progress notifications are bookmarks: they move the position while nothing
-// happens, so that the next connection does not ask for a revision that is compacted by then. If it is compacted all the
-// same, the watch begins with a snapshot of all rows. Its last row bears its revision; a break inside the snapshot begins
-// the snapshot again.
+// happens, so that the next connection does not ask for a revision that is compacted by then. If it is compacted all
+// the same, the watch begins with a snapshot of all rows. Its last row bears its revision; a break inside the snapshot
+// begins the snapshot again.
 func ExampleResumeMarked() {
 	type marked = operators.Marked[string, int]
 	errCompacted := errors.New("compacted")
@@ -214,8 +214,8 @@ func ExampleResumePositions() {
 }
 
 // A change stream of transactions, whose rows share one position, the transaction's. All rows but the last bear the
-// position before the transaction. So a transaction that is cut comes again whole; with the transaction's own position on
-// each row, the rest of it would be lost.
+// position before the transaction. So a transaction that is cut comes again whole; with the transaction's own position
+// on each row, the rest of it would be lost.
 func ExampleMarked() {
 	type marked = operators.Marked[string, int]
 	transactions := [][]string{{"ann +5"}, {"ann -3", "bob +3"}, {"bob +1"}}

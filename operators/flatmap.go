@@ -21,11 +21,11 @@ import (
 // meanwhile.
 //
 // It ends when s and all inner streams have ended. The first error, of s or of an inner stream, cancels all others and
-// is returned when they have returned. An error of s lets each inner stream begin before it cancels it, and a value that
-// the inner stream yields at once, or has at hand, comes before the error. All else is lost: what an inner stream still
-// waits for, such as the answer of a call, and what follows its first value after the error. MapRetry differs: it
-// finishes what it has taken, because calls end and streams may not. The Example "hold the error" lets the inner streams
-// end first: it catches the error before FlatMap and appends it to FlatMap's values.
+// is returned when they have returned. An error of s lets each inner stream begin before it cancels it, and a value
+// that the inner stream yields at once, or has at hand, comes before the error. All else is lost: what an inner stream
+// still waits for, such as the answer of a call, and what follows its first value after the error. MapRetry differs: it
+// finishes what it has taken, because calls end and streams may not. The Example "hold the error" lets the inner
+// streams end first: it catches the error before FlatMap and appends it to FlatMap's values.
 //
 // f is called on the caller's goroutine. Nothing is buffered: while the consumer processes a value, the inner stream it
 // came from waits, and each other one can hold one more value. s and each inner stream run on goroutines of their own.
@@ -116,9 +116,9 @@ func ExhaustMap[T, U any](s stream.Stream[T], f func(T) stream.Stream[U]) stream
 //
 // key and f are called on the caller's goroutine; s and each of f's streams run on goroutines of their own. Nothing is
 // buffered: s continues when the group is done with the value, and the position of a Resume before GroupBy moves then.
-// So a busy group delays s, and with it the groups of all keys. With group.Buffer(n), groups work at the same time: then
-// s continues when the value is in the buffer, and an error of s drops what is in it. An f whose stream runs its group
-// late, after a Timer or a Concat, stalls all keys until then.
+// So a busy group delays s, and with it the groups of all keys. With group.Buffer(n), groups work at the same time:
+// then s continues when the value is in the buffer, and an error of s drops what is in it. An f whose stream runs its
+// group late, after a Timer or a Concat, stalls all keys until then.
 func GroupBy[T any, K comparable, U any](s stream.Stream[T], key func(T) K, f func(key K, group stream.Stream[T]) stream.Stream[U]) stream.Stream[U] {
 	return op.GroupBy(here, s, key, f)
 }

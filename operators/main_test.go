@@ -78,9 +78,9 @@ func expectCancelled[T any](s *streamtest.Session, st stream.Stream[T], during, 
 // What is tested with marbles is not tested with the scripts below. They are for a consumer that is busy, for
 // benbjohnson's mock clock, and for values that are no letters.
 
-// fromScript is the stream that a script says: "20a 50b 60|" yields a after 20 ms and b after 50 ms and ends after 60 ms, "#"
-// instead of "|" fails with errBoom, and a script without either waits forever. Times are those since the run began;
-// what comes too late, because the consumer was busy, comes at once.
+// fromScript is the stream that a script says: "20a 50b 60|" yields a after 20 ms and b after 50 ms and ends after 60
+// ms, "#" instead of "|" fails with errBoom, and a script without either waits forever. Times are those since the run
+// began; what comes too late, because the consumer was busy, comes at once.
 func fromScript(script string) stream.Stream[string] {
 	return func(ctx context.Context, yield func(string) bool) error {
 		wait := timer.New(stream.ClockFrom(ctx))

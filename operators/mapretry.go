@@ -66,10 +66,10 @@ type MapRetryOptions[T any] struct {
 // returns ctx's cause or nil. A panic of f is raised in the consumer, with the stack it came from; a runtime.Goexit of
 // f ends the consumer's goroutine too. In all these cases OnAbandon is called for the unfinished items.
 //
-// An item that belongs to a connection, such as a broker's delivery, must not be retried after it: the broker delivers it
-// again, over the next connection. Let src, inside its RetryWhen, put the context of its attempt into each item, return
-// it from Context, and let DeadLetter pass over the items whose context has ended. Acknowledge where the results are
-// consumed, not in f: there a failed acknowledgement would repeat the effect.
+// An item that belongs to a connection, such as a broker's delivery, must not be retried after it: the broker delivers
+// it again, over the next connection. Let src, inside its RetryWhen, put the context of its attempt into each item,
+// return it from Context, and let DeadLetter pass over the items whose context has ended. Acknowledge where the results
+// are consumed, not in f: there a failed acknowledgement would repeat the effect.
 //
 // Between the goroutines there are at most max(Workers, 4) items that are not called yet, and as many results, not
 // counting those that Ordered has held back: a slow consumer slows the workers, which slow the source.

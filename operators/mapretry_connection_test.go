@@ -85,8 +85,8 @@ func (q *deliveries) acknowledge(d delivery) {
 }
 
 // A broker's deliveries through MapRetry. With the attempt's context on each item, as the comment of MapRetry says, no
-// delivery is worked on after its connection, none is declared dead, and the few messages that come twice are those whose
-// acknowledgement was lost. Without it, many are.
+// delivery is worked on after its connection, none is declared dead, and the few messages that come twice are those
+// whose acknowledgement was lost. Without it, many are.
 func TestMapRetry_ItemsThatBelongToAConnection(t *testing.T) {
 	type outcome struct{ late, repeated, dead int }
 	const messages = 300

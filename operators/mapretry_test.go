@@ -1251,7 +1251,8 @@ func TestMapRetry_NoOnDoneForWhatWasNotCalled(t *testing.T) {
 	l.expect(t, "", "1/0")
 }
 
-// A signal makes all waiting items due at once. The one that has waited longest is called first, whatever its delay was.
+// A signal makes all waiting items due at once. The one that has waited longest is called first, whatever its delay
+// was.
 func TestMapRetry_ASignalCallsInTheOrderOfTheFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		signal := retry.NewSignal()

@@ -28,25 +28,25 @@ var ErrStuck = errors.New("operators: Poll: the position does not advance")
 //	                  every            h's delay
 //
 // An error of page is answered by h as in RetryWhen, and page is asked for the same position again, after h's delay
-// alone. What page returns together with an error, or after ctx has ended, is ignored. To h, all pages between two errors
-// are one attempt, and a page without an error, also one without values, is one delivered value: it ends the outage,
-// counts for retry.ResetAfterItems and refunds a budget once. So the hooks of a policy report only errors of page and
-// what follows them. Under page, stream.AttemptFrom is 1 + the number of errors of page since it last worked; without
-// one, the number around Poll. A cursor that skips many empty pages loops inside page.
+// alone. What page returns together with an error, or after ctx has ended, is ignored. To h, all pages between two
+// errors are one attempt, and a page without an error, also one without values, is one delivered value: it ends the
+// outage, counts for retry.ResetAfterItems and refunds a budget once. So the hooks of a policy report only errors of
+// page and what follows them. Under page, stream.AttemptFrom is 1 + the number of errors of page since it last worked;
+// without one, the number around Poll. A cursor that skips many empty pages loops inside page.
 //
-// Positions are compared with ==; for a time, take its UnixNano. A position must be unique and ordered. Of rows that are
-// polled by a timestamp that several may share, the position is the timestamp and the id: with the timestamp alone, rows
-// are lost (after it) or repeated (from it on). For a list whose last page has an empty token it is the token and the
-// number of values taken behind it. A query that removes what it returns has no position: count the pages.
+// Positions are compared with ==; for a time, take its UnixNano. A position must be unique and ordered. Of rows that
+// are polled by a timestamp that several may share, the position is the timestamp and the id: with the timestamp alone,
+// rows are lost (after it) or repeated (from it on). For a list whose last page has an empty token it is the token and
+// the number of values taken behind it. A query that removes what it returns has no position: count the pages.
 //
-// If a page with values returns its own position, or if pages with values lead in a circle, they would come forever. Then
-// Poll fails with [ErrStuck], and does not deliver the page that shows it. A circle is found within three rounds. A source
-// that sends its reader back for good reason looks the same: let page return that position without values, or let the
-// position count how often it went back.
+// If a page with values returns its own position, or if pages with values lead in a circle, they would come forever.
+// Then Poll fails with [ErrStuck], and does not deliver the page that shows it. A circle is found within three rounds.
+// A source that sends its reader back for good reason looks the same: let page return that position without values, or
+// let the position count how often it went back.
 //
-// Poll ends when the consumer stops, h gives up, an error of page is permanent, it is stuck, or ctx ends. Each run begins
-// at start. To store the position, let the values carry it. Poll starts no goroutine; an every that is not positive
-// panics.
+// Poll ends when the consumer stops, h gives up, an error of page is permanent, it is stuck, or ctx ends. Each run
+// begins at start. To store the position, let the values carry it. Poll starts no goroutine; an every that is not
+// positive panics.
 func Poll[T any, P comparable](every time.Duration, start P, page func(ctx context.Context, at P) (values []T, next P, err error), h stream.RetryHandler) stream.Stream[T] {
 	if every <= 0 {
 		here.Panicf("Poll", "every is %v, want more than 0", every)

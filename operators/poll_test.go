@@ -67,8 +67,8 @@ func (s *server) expect(t *testing.T, came []string, wantValues, wantJournal str
 
 var everySecond = constant(time.Second)
 
-// The first page comes at once, what follows a page with values at once, what follows one without values 10 s after that
-// page has returned, from the position that it returned.
+// The first page comes at once, what follows a page with values at once, what follows one without values 10 s after
+// that page has returned, from the position that it returned.
 func TestPoll_WhenPagesAreAsked(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		s := server{took: 2 * time.Second, pages: []reply{{values: []int{1, 2}, next: 2}, {values: []int{3}, next: 3}, {next: 5}, {}, {values: []int{6}, next: 6}}}
@@ -186,8 +186,8 @@ func TestPoll_AttemptFrom(t *testing.T) {
 	}
 }
 
-// A page with values that leads to its own position, or pages with values in a circle, are found within three rounds. The
-// page that shows it is not delivered, and nothing retries the error.
+// A page with values that leads to its own position, or pages with values in a circle, are found within three rounds.
+// The page that shows it is not delivered, and nothing retries the error.
 func TestPoll_Stuck(t *testing.T) {
 	for _, tail := range []int{0, 1, 2, 5, 40, 1000} {
 		for _, circle := range []int{1, 2, 3, 4, 7, 8, 9, 50} {
@@ -231,7 +231,8 @@ func TestPoll_StuckSaysWhere(t *testing.T) {
 	}
 }
 
-// Pages in a circle with one page that has no values are no mistake: a table that is read from its start again and again.
+// Pages in a circle with one page that has no values are no mistake: a table that is read from its start again and
+// again.
 func TestPoll_ACircleWithAnEmptyPage(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 59500*ms, errCause)

@@ -32,8 +32,8 @@ type Completion struct {
 // fails with that error then. A failure of s is returned at once, and h's stream does not receive it. To retry, put a
 // RetryWhen before or after RepeatWhen.
 //
-// A value of h's stream, of any type, is an answer only if there is a completion that is not answered yet. If it drops a
-// completion and waits for the next one, it waits forever. h is called once for each subscription, at its first
+// A value of h's stream, of any type, is an answer only if there is a completion that is not answered yet. If it drops
+// a completion and waits for the next one, it waits forever. h is called once for each subscription, at its first
 // completion.
 //
 // The runs take place one after the other, on the goroutine that runs the stream, each under its own context. They are

@@ -9,8 +9,8 @@ import (
 )
 
 // Resume is RetryWhen for a source that has a position, such as an offset, an id or a revision: each attempt continues
-// where the last one stopped. Each attempt runs open(at). At first, at is start; then it is what after(at, v) returned for
-// the last value v that the consumer has taken. h answers the failures as in RetryWhen.
+// where the last one stopped. Each attempt runs open(at). At first, at is start; then it is what after(at, v) returned
+// for the last value v that the consumer has taken. h answers the failures as in RetryWhen.
 //
 //	open(0)   --1--2--#
 //	open(2)              --3--#
@@ -28,14 +28,14 @@ import (
 //
 // A consumer that passes values on has taken them: with Buffer, Batch, Window, Chans or MapRetry after Resume, the
 // position is ahead of the effects. To begin where the effects stopped, store the position with each effect and use it
-// as start. If start must be loaded first, do so in a stream.Defer around Resume. A consumer whose work may fail repeats
-// it inside the call that takes the value, with retry.Run in the f of TryForEach or retry.Do in that of TryMap: the
-// position does not move before that is done.
+// as start. If start must be loaded first, do so in a stream.Defer around Resume. A consumer whose work may fail
+// repeats it inside the call that takes the value, with retry.Run in the f of TryForEach or retry.Do in that of TryMap:
+// the position does not move before that is done.
 //
 // after must be pure. It may return at itself, for an event without an id. It may return a position that is not part of
-// v, such as a sum, or an array with an entry for each partition (a map must be copied for each value: one that is changed
-// in place would be shared by all runs). A position is a name that the next connection understands, never a handle, such
-// as an iterator or a cursor, which ends with its connection or expires.
+// v, such as a sum, or an array with an entry for each partition (a map must be copied for each value: one that is
+// changed in place would be shared by all runs). A position is a name that the next connection understands, never a
+// handle, such as an iterator or a cursor, which ends with its connection or expires.
 //
 // What belongs inside open and what after Resume:
 //
@@ -91,23 +91,24 @@ func requireHandler(operator string, h stream.RetryHandler) {
 //
 // The last value of a group that shares a position, such as the rows of a transaction, bears the position after the
 // group. The others bear the position before the group, and then a group that is cut comes again whole; or a position
-// that counts within the group, and then each value comes once. If a filter inside open drops the last value of a group,
-// it must yield a Bookmark in its place, or the position stays.
+// that counts within the group, and then each value comes once. If a filter inside open drops the last value of a
+// group, it must yield a Bookmark in its place, or the position stays.
 type Marked[T, P any] struct {
 	// Value is the value, unless this is a Bookmark.
 	Value T
 	// At is where to continue once Value has been taken. It may go back: at the beginning of a snapshot it is the start.
 	At P
-	// Bookmark says that there is no Value. A bookmark moves the position and shows that the attempt works, as stream.Works
-	// does, but it is no progress: stream.Failure's Items, retry.ResetAfterItems, retry.BeforeFirstItem and a budget do not
-	// count it.
+	// Bookmark says that there is no Value. A bookmark moves the position and shows that the attempt works, as
+	// stream.Works does, but it is no progress: stream.Failure's Items, retry.ResetAfterItems, retry.BeforeFirstItem
+	// and a budget do not count it.
 	Bookmark bool
 }
 
 // ResumeMarked is Resume for a source that sends its positions: the id of a server-sent event, a resume token, a
-// BOOKMARK of Kubernetes, a progress notification of etcd, the offset after a control record. Each attempt runs open(at).
-// At first, at is start; then it is the At of the last Marked that was taken: a value when the consumer's yield has
-// returned true, a Bookmark at once. [ResumePositions] delivers the positions too. h answers the failures as in RetryWhen.
+// BOOKMARK of Kubernetes, a progress notification of etcd, the offset after a control record. Each attempt runs
+// open(at). At first, at is start; then it is the At of the last Marked that was taken: a value when the consumer's
+// yield has returned true, a Bookmark at once. [ResumePositions] delivers the positions too. h answers the failures as
+// in RetryWhen.
 //
 //	open(0)   --a1--b2--(3)--#         (3) is a bookmark, a1 the value a at 1
 //	open(3)                      --c4--|
@@ -120,7 +121,8 @@ type Marked[T, P any] struct {
 //
 // Inside open a Bookmark is a value like any other: a Timeout there sees that the source is alive, a Take counts it, a
 // Debounce or Sample may drop a value for it. A source that may be idle for long, whose connections deliver bookmarks
-// alone, needs retry.ResetAfter(d) in addition to retry.ResetAfterItems(1): else a Limit counts its ordinary reconnects.
+// alone, needs retry.ResetAfter(d) in addition to retry.ResetAfterItems(1): else a Limit counts its ordinary
+// reconnects.
 //
 // If open returns a nil stream, the error is not retried. A panic of open reaches the caller. ResumeMarked starts no
 // goroutine and allocates nothing per value.
@@ -132,8 +134,8 @@ func ResumeMarked[T, P any](start P, open func(at P) stream.Stream[Marked[T, P]]
 }
 
 // ResumePositions is ResumeMarked with the positions: it delivers what open yields, Bookmarks too. So the consumer can
-// store the position with each effect, and that of a source that is idle: without the Bookmarks, a restart long after the
-// last value would ask for a position that the source has dropped.
+// store the position with each effect, and that of a source that is idle: without the Bookmarks, a restart long after
+// the last value would ask for a position that the source has dropped.
 //
 //	open(0)   --a1--b2--(3)--#         (3) is a bookmark, a1 the value a at 1
 //	open(3)                      --c4--|
@@ -141,8 +143,8 @@ func ResumeMarked[T, P any](start P, open func(at P) stream.Stream[Marked[T, P]]
 //	result    --a1--b2--(3)------c4----|
 //
 // The position moves when the consumer's yield has returned true, for a Bookmark too. Of a group whose rows bear the
-// position before it, store the effects of all rows with the last one's position, in one transaction. Everything else is
-// as in ResumeMarked.
+// position before it, store the effects of all rows with the last one's position, in one transaction. Everything else
+// is as in ResumeMarked.
 func ResumePositions[T, P any](start P, open func(at P) stream.Stream[Marked[T, P]], h stream.RetryHandler) stream.Stream[Marked[T, P]] {
 	return resumePositions("ResumePositions", start, open, h)
 }

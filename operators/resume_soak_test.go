@@ -92,8 +92,9 @@ func TestResume_Soak(t *testing.T) {
 	})
 }
 
-// The same from a server that drops its connections in the middle of a line, refuses, ends early and falls silent. It moves
-// the clock of the client's Timeout while it is silent, so however slow the machine is, nothing else makes that strike.
+// The same from a server that drops its connections in the middle of a line, refuses, ends early and falls silent. It
+// moves the clock of the client's Timeout while it is silent, so however slow the machine is, nothing else makes that
+// strike.
 func TestResume_SoakFromAServer(t *testing.T) {
 	n := soakLength()
 	mock := clock.NewMock()

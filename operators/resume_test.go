@@ -657,8 +657,8 @@ type handling struct {
 	bury   func(int)
 }
 
-// Where a handler that fails can be put, and what follows, as the table in docs/recipes.md says. The feed has the values 1
-// to 4, and is cut after 2. Handling 3 fails twice, or always.
+// Where a handler that fails can be put, and what follows, as the table in docs/recipes.md says. The feed has the
+// values 1 to 4, and is cut after 2. Handling 3 fails twice, or always.
 func TestResume_AHandlerThatFails(t *testing.T) {
 	policy := constant(time.Second, retry.Limit(3), retry.ResetAfterItems(1))
 	for _, c := range []struct {

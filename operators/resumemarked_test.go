@@ -38,7 +38,8 @@ func markedNumbers(n, cut int, apart bool) func(at int) marks {
 	}
 }
 
-// The order of things: open with a position; a value, delivered; a bookmark, not delivered; and open with what they said.
+// The order of things: open with a position; a value, delivered; a bookmark, not delivered; and open with what they
+// said.
 func TestResumeMarked_Order(t *testing.T) {
 	var opened []int
 	s := operators.ResumeMarked(7, func(p int) marks {

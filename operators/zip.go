@@ -32,8 +32,8 @@ func Zip[A, B any](a stream.Stream[A], b stream.Stream[B]) stream.Stream[Pair[A,
 //	ZipWith(+):    ----5---7--9--|
 //
 // It ends as soon as either stream has ended, and cancels the other. A failure of either cancels the other and is
-// returned at once, even if a value waits. An error with which the other returns then is returned too, unless it matches
-// context.Canceled, but of an end and a failure at one instant either may come first.
+// returned at once, even if a value waits. An error with which the other returns then is returned too, unless it
+// matches context.Canceled, but of an end and a failure at one instant either may come first.
 //
 // Nothing is buffered: each stream waits for the other's value, and both wait until the consumer is done with the pair.
 // a runs on the caller's goroutine, and b on its own.
@@ -41,8 +41,8 @@ func ZipWith[A, B, C any](a stream.Stream[A], b stream.Stream[B], f func(A, B) C
 	return op.ZipWith(here, "ZipWith", a, b, f)
 }
 
-// ZipWith3 is ZipWith for three streams. It ends as soon as one of them has ended, and treats an error of another one as
-// ZipWith does.
+// ZipWith3 is ZipWith for three streams. It ends as soon as one of them has ended, and treats an error of another one
+// as ZipWith does.
 //
 //	a:               --1-----2-----|
 //	b:               ----4-5-6----
@@ -86,8 +86,8 @@ func CombineLatest[A, B, C any](a stream.Stream[A], b stream.Stream[B], f func(A
 }
 
 // CombineLatest3 is CombineLatest for three streams. It begins when all three have had a value. It ends when all three
-// have ended, or as soon as one has ended without a value, and treats an error of another one then as CombineLatest does.
-// Each runs on a goroutine of its own.
+// have ended, or as soon as one has ended without a value, and treats an error of another one then as CombineLatest
+// does. Each runs on a goroutine of its own.
 //
 //	a:                       --1--------2--|
 //	b:                       -----x--|

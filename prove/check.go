@@ -16,10 +16,11 @@ import (
 	"github.com/retrywhen/retrywhen/internal/judge"
 )
 
-// Check runs the program twice undisturbed, and then once for each scenario, Parallel at once. A run whose break did not
-// take place is played again, and so is one with a fault, until a run of its way has shown that kind twice: only then is
-// it a finding. It returns an error if nothing can be judged, if fewer than half of the breaks took place, if the machine
-// stood still for the check more than half of the time, and when ctx ends; then the report has what is known.
+// Check runs the program twice undisturbed, and then once for each scenario, Parallel at once. A run whose break did
+// not take place is played again, and so is one with a fault, until a run of its way has shown that kind twice: only
+// then is it a finding. It returns an error if nothing can be judged, if fewer than half of the breaks took place, if
+// the machine stood still for the check more than half of the time, and when ctx ends; then the report has what is
+// known.
 //
 // It panics if Client is nil, a number is negative, or a Way is unknown.
 func (t Target) Check(ctx context.Context) (Report, error) {
@@ -160,8 +161,8 @@ func (c *check) progress(n int) {
 	}
 }
 
-// try plays a scenario, once more if its break did not take place, and once more if it shows a kind of fault that is not
-// certain in its group.
+// try plays a scenario, once more if its break did not take place, and once more if it shows a kind of fault that is
+// not certain in its group.
 func (c *check) try(ctx context.Context, t *trial) {
 	for n := 0; n < 2 && !t.played && ctx.Err() == nil; n++ {
 		t.faults, t.played = c.tryOnce(ctx, t)
@@ -175,8 +176,8 @@ func (c *check) try(ctx context.Context, t *trial) {
 	}
 }
 
-// tryOnce plays a trial's scenario. It returns what is wrong, and whether the break took place; if not, it will do so in
-// another connection if need be.
+// tryOnce plays a trial's scenario. It returns what is wrong, and whether the break took place; if not, it will do so
+// in another connection if need be.
 func (c *check) tryOnce(ctx context.Context, t *trial) (faults []judge.Fault, broke bool) {
 	o := c.play(ctx, t.scenario)
 	switch {

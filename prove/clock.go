@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// clock is the time of a check. It stands still while the machine does nothing for the check: the program, which waits as
-// well, is not to blame for that.
+// clock is the time of a check. It stands still while the machine does nothing for the check: the program, which waits
+// as well, is not to blame for that.
 type clock struct {
 	began    time.Time
 	mu       sync.Mutex

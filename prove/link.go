@@ -43,8 +43,8 @@ type breaking struct {
 	refuse time.Duration
 }
 
-// calm is the time before a break, in which the program's kernel gives what was sent last to the program: RST would take
-// it away.
+// calm is the time before a break, in which the program's kernel gives what was sent last to the program: RST would
+// take it away.
 const calm = 5 * time.Millisecond
 
 // run runs the link until both of its connections are closed.
@@ -83,8 +83,8 @@ func (l *link) reset() {
 // worksLocked reports whether both sides have the connection. The caller holds the proxy's mutex.
 func (l *link) worksLocked() bool { return l.broken == unbroken && !l.serverClosed && !l.clientClosed }
 
-// replacedLocked reports whether the program has closed the connection and made another one, so that it cannot break. The
-// caller holds the proxy's mutex.
+// replacedLocked reports whether the program has closed the connection and made another one, so that it cannot break.
+// The caller holds the proxy's mutex.
 func (l *link) replacedLocked() bool { return l.clientClosed && l.index < len(l.p.links)-1 }
 
 // up passes on what the client sends.

@@ -14,8 +14,8 @@ import (
 	"github.com/retrywhen/retrywhen/prove"
 )
 
-// server has a log of lines for each run. A client sends "NAME N", and gets the lines after the N-th; N -1 is the end of
-// the log. While there is none it gets an empty line as a heartbeat.
+// server has a log of lines for each run. A client sends "NAME N", and gets the lines after the N-th; N -1 is the end
+// of the log. While there is none it gets an empty line as a heartbeat.
 type server struct {
 	addr string
 

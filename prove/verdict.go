@@ -6,8 +6,8 @@ import (
 	"github.com/retrywhen/retrywhen/internal/judge"
 )
 
-// A program does not wait if it makes more than hotConnections in the two seconds of a refusal (600 in a minute are 20, and
-// the kernel accepts some for the proxy), or hotWaits without a wait after the one before.
+// A program does not wait if it makes more than hotConnections in the two seconds of a refusal (600 in a minute are 20,
+// and the kernel accepts some for the proxy), or hotWaits without a wait after the one before.
 const hotConnections, hotWaits = 25, 9
 
 // faults judges a run whose breaks have taken place.

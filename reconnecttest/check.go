@@ -31,8 +31,8 @@ type Run[V any] struct {
 // Instead of events, the server's writes are counted, and connections break in the middle of them too. There is no
 // second run of a client.
 //
-// Let the client connect to an address such as 127.0.0.1:80, or use dial in an http.Transport: in a bubble, looking up a
-// host name can end the process. A client that has ended must have left no goroutine: close its idle connections too.
+// Let the client connect to an address such as 127.0.0.1:80, or use dial in an http.Transport: in a bubble, looking up
+// a host name can end the process. A client that has ended must have left no goroutine: close its idle connections too.
 // Goroutines of the server do not count. A silent connection stays silent: there is no kernel that finds out after
 // minutes or hours. Clients run one at a time, in parallel tests too, so that they share no timer of a pool.
 func Check[V any](t testing.TB, newRun func() Run[V], opts ...Option) Report {

@@ -16,12 +16,12 @@ import (
 // Events come 100 ms apart. A connection that is cut fails with ECONNRESET, one that is refused with ECONNREFUSED, one
 // that the server closes ends without an error, and a silent one yields nothing until its context ends. If the consumer
 // stops, a second run must begin at the start, whatever the run before has delivered, or return ErrNotRestartable. If
-// feed.Lost is not nil and its position is lost, the client delivers the rest, or ends with an error that matches the one
-// of the connection.
+// feed.Lost is not nil and its position is lost, the client delivers the rest, or ends with an error that matches the
+// one of the connection.
 //
 // CheckResume does not see what the server itself loses, or an effect behind the stream. If client stores its position
-// outside of the stream, let each run begin with an empty store. What the client logs, as by retry.Log(nil), is logged for
-// each scenario, at its virtual times; slog.SetDefault(slog.New(slog.DiscardHandler)) in TestMain prevents that.
+// outside of the stream, let each run begin with an empty store. What the client logs, as by retry.Log(nil), is logged
+// for each scenario, at its virtual times; slog.SetDefault(slog.New(slog.DiscardHandler)) in TestMain prevents that.
 func CheckResume[T, P, V any](t testing.TB, feed Feed[T, P], client func(connect func(at P) stream.Stream[T]) stream.Stream[V], opts ...Option) Report {
 	t.Helper()
 	feed.require()

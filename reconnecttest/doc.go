@@ -5,9 +5,9 @@
 // [CheckTCP] does less, in real time, for what cannot: see package prove. The ways in which they break connections, and
 // what a client may not do, are listed in docs/testing.md of the repository. Nothing beyond that list is checked.
 //
-// Each group of scenarios is a subtest, and each run is in a bubble of testing/synctest. A kind of fault is reported once:
-// what broke, at which event or write, what was lost or repeated, and what usually mends it. t is a *testing.T, or a
-// struct that embeds one: then the faults go to the struct's Errorf. Check and CheckResume panic in a bubble.
+// Each group of scenarios is a subtest, and each run is in a bubble of testing/synctest. A kind of fault is reported
+// once: what broke, at which event or write, what was lost or repeated, and what usually mends it. t is a *testing.T,
+// or a struct that embeds one: then the faults go to the struct's Errorf. Check and CheckResume panic in a bubble.
 //
 // To dial takes 1 ms, and what is written arrives 50 µs later. A fault must be over within 10 minutes. Repeated values
 // are watched for 10 s. Time does not go back from run to run: each begins an hour after the latest instant of those

@@ -24,8 +24,8 @@ var (
 	address          = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80}
 )
 
-// network connects one client, breaks its connections as the scenario says, and records what the client does. It is safe
-// for concurrent use.
+// network connects one client, breaks its connections as the scenario says, and records what the client does. It is
+// safe for concurrent use.
 type network struct {
 	scenario
 	news   chan struct{} // full when something has happened

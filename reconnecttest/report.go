@@ -139,8 +139,8 @@ func (c *check) measure(t *testing.T, reporter testing.TB) bool {
 	return true
 }
 
-// playGroup plays the scenarios of a group, until one cannot be judged, and reports whether it has played all. If the flag
-// -run selects one of them, they are subtests, with their timelines.
+// playGroup plays the scenarios of a group, until one cannot be judged, and reports whether it has played all. If the
+// flag -run selects one of them, they are subtests, with their timelines.
 func (c *check) playGroup(t *testing.T, reporter testing.TB, g group) bool {
 	reporter.Helper()
 	var found judge.Group

@@ -272,8 +272,8 @@ func (s *session) within(d time.Duration) bool {
 // mostShown is how often a timeline gets what the client waits for: that takes time, and long timelines are shortened.
 const mostShown = 200
 
-// until lets time pass until the condition holds, and reports whether it does. It waits no more when the client returns,
-// is a hot loop, or d is over.
+// until lets time pass until the condition holds, and reports whether it does. It waits no more when the client
+// returns, is a hot loop, or d is over.
 func (s *session) until(d time.Duration, condition func() bool) bool {
 	timeout := time.After(d)
 	for !condition() {
@@ -294,8 +294,8 @@ func (s *session) until(d time.Duration, condition func() bool) bool {
 	return true
 }
 
-// own returns the client's goroutines. A Transport of net/http goes on with a dial when its request has ended, and closes
-// the connection then.
+// own returns the client's goroutines. A Transport of net/http goes on with a dial when its request has ended, and
+// closes the connection then.
 func (s *session) own() []virtual.Goroutine {
 	return slices.DeleteFunc(s.network.own(s.bubble.Running()), func(g virtual.Goroutine) bool {
 		return slices.ContainsFunc(g.Calls, func(c goroutine.Call) bool { return strings.HasPrefix(c.Function, "net/http.(*Transport).dial") })

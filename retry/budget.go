@@ -20,7 +20,8 @@ import (
 //     the policy decides about the attempt's failure. An end without an error and without a value counts as one.
 //
 // So a feed of 1,000 values per attempt earns 1,000 refunds per attempt, and a call one: a budget should not be shared
-// by a stream and calls. If a policy is used as a function (p.Handle), only subscriptions that fail at least once count.
+// by a stream and calls. If a policy is used as a function (p.Handle), only subscriptions that fail at least once
+// count.
 type Budget struct {
 	capacity, cost, refund float64
 

@@ -71,8 +71,8 @@ func (o *Operation) count(f *Outcome) {
 	o.running, o.reset = false, false
 }
 
-// beganBefore records that the operation began at the given time or earlier: before the Operation was made, if an engine
-// makes it when the first attempt is over.
+// beganBefore records that the operation began at the given time or earlier: before the Operation was made, if an
+// engine makes it when the first attempt is over.
 func (o *Operation) beganBefore(at time.Time) {
 	if at.Before(o.began) {
 		o.began = at

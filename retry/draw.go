@@ -30,8 +30,8 @@ func (c *config) curveFor(failure error) *curve {
 	return &c.curve
 }
 
-// draw returns the random number for the next retry after the curve's delay: one for each retry, under Tiled one for the
-// retries in a row.
+// draw returns the random number for the next retry after the curve's delay: one for each retry, under Tiled one for
+// the retries in a row.
 func (c *config) draw(b *curve, s *State) float64 {
 	if !b.IsTiled() {
 		return c.drawFrom(rand.Float64)
@@ -50,6 +50,6 @@ func (c *config) drawFrom(source func() float64) float64 {
 	return source()
 }
 
-// places is the process's sequence for the operations of tiled backoffs. It starts anywhere. Operations that fail together
-// spread evenly, without knowing how many they are.
+// places is the process's sequence for the operations of tiled backoffs. It starts anywhere. Operations that fail
+// together spread evenly, without knowing how many they are.
 var places = golden.NewSequence(rand.Uint64())

@@ -13,8 +13,8 @@ func (p Policy) Plain() bool { return p.settings().plain }
 // Quiet is for code that has many operations at once: Log logs everything at DEBUG, and OnOutage is not called.
 func Quiet() Option { return func(c *config) { c.quiet = true } }
 
-// EndError returns the *Error of an operation that its engine ends here, after a failure, for a cause of its own. It calls
-// no hook.
+// EndError returns the *Error of an operation that its engine ends here, after a failure, for a cause of its own. It
+// calls no hook.
 func (o *Operation) EndError(cause error) *Error { return o.errorOf(cause, o.state.retries) }
 
 // Signals returns the signals of ResetOn.

@@ -51,7 +51,8 @@ type sentinel struct {
 func (s *sentinel) Error() string { return s.text }
 func (s *sentinel) Unwrap() error { return ErrExhausted }
 
-// reached is a limit with its number: of retries, or of nanoseconds; for limits of a delay also the delay that exceeds it.
+// reached is a limit with its number: of retries, or of nanoseconds; for limits of a delay also the delay that exceeds
+// it.
 type reached struct {
 	limit error // a sentinel
 	n     int64

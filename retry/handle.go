@@ -11,9 +11,9 @@ import (
 )
 
 // Handle makes p a stream.RetryHandler: src.RetryWhen(p) runs src again as p decides. The returned stream answers each
-// failure with its number, after the delay. If there is no further attempt, it fails with the error that Do would return,
-// an *Error or the failure itself; if ctx has ended, with an error that matches context.Cause(ctx). It starts no
-// goroutine.
+// failure with its number, after the delay. If there is no further attempt, it fails with the error that Do would
+// return, an *Error or the failure itself; if ctx has ended, with an error that matches context.Cause(ctx). It starts
+// no goroutine.
 //
 //	failures  -1--2-----3---
 //	answers   --1---2-------#

@@ -140,9 +140,9 @@ func (o *Operation) beginAttempt() int {
 	return o.state.attempts + 1
 }
 
-// Works records that the attempt works before it ends, for example by a stream's first value or heartbeat. If there were
-// failures before, the outage is over and OnRecovered is called, unless the operation's context has ended. A call that succeeds
-// needs only Done.
+// Works records that the attempt works before it ends, for example by a stream's first value or heartbeat. If there
+// were failures before, the outage is over and OnRecovered is called, unless the operation's context has ended. A call
+// that succeeds needs only Done.
 func (o *Operation) Works() {
 	if o.state.failures == 0 {
 		return

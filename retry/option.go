@@ -114,9 +114,9 @@ func BeforeFirstItem() Option { return func(c *config) { c.beforeFirstItem = tru
 // stream's attempt is measured from the answer that started it to its failure. d must be more than 0.
 func ResetAfter(d time.Duration) Option { return theResetAfter.to(d) }
 
-// ResetAfterItems restarts the count when an attempt delivered at least n values before it failed. It is for streams. It
-// has no effect on calls (Do, Run, Attempts, MapRetry, HTTP and gRPC clients, jobs), which deliver no values. n must be
-// more than 0.
+// ResetAfterItems restarts the count when an attempt delivered at least n values before it failed. It is for streams.
+// It has no effect on calls (Do, Run, Attempts, MapRetry, HTTP and gRPC clients, jobs), which deliver no values. n must
+// be more than 0.
 func ResetAfterItems(n int64) Option { return theResetAfterItems.to(n) }
 
 // ResetOn makes s.Fire end the policy's waits and restart the counts of its operations.

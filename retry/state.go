@@ -9,8 +9,8 @@ import (
 )
 
 // State is what an Operation must remember between two attempts: everything that a decision needs to know about earlier
-// failures, without the last error. The zero State is an operation that has not failed yet. It is plain data with a text
-// form, so an operation can be stored and continued later in another process. It belongs to one operation.
+// failures, without the last error. The zero State is an operation that has not failed yet. It is plain data with a
+// text form, so an operation can be stored and continued later in another process. It belongs to one operation.
 type State struct {
 	attempts int           // failed attempts, over all resets
 	retries  int           // in a row

@@ -19,7 +19,8 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// A story is what one operation goes through. Every driver of a policy reports it alike, except where the story says so.
+// A story is what one operation goes through. Every driver of a policy reports it alike, except where the story says
+// so.
 type story struct {
 	turns  []turn
 	opts   []retry.Option

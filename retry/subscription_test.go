@@ -101,7 +101,8 @@ func TestSubscription_SomethingElseAnswers(t *testing.T) {
 	}
 }
 
-// Failures without a number, which a handler has made anew, are those of the subscription; outside of RetryWhen each is one.
+// Failures without a number, which a handler has made anew, are those of the subscription; outside of RetryWhen each is
+// one.
 func TestSubscription_FailuresMadeAnew(t *testing.T) {
 	bubble(t, "in RetryWhen", func(t *testing.T) {
 		attempts := 0
@@ -265,8 +266,8 @@ type ownClock struct{}
 func (ownClock) Now() time.Time                                  { return time.Now() }
 func (ownClock) AfterFunc(d time.Duration, f func()) *time.Timer { return time.AfterFunc(d, f) }
 
-// Two runs of Handle's stream, on goroutines of their own, measure an attempt on the policy's clock: without the lock the
-// race detector sees them.
+// Two runs of Handle's stream, on goroutines of their own, measure an attempt on the policy's clock: without the lock
+// the race detector sees them.
 func TestSubscription_TwoRunsMeasure(t *testing.T) {
 	p := every(0, retry.WithClock(ownClock{}), retry.ResetAfter(time.Hour), retry.Limit(50))
 	err := stream.Fail[int](errBoom).RetryWhen(stream.RetryHandlerFunc(func(all failures) failures {

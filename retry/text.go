@@ -12,12 +12,11 @@ import (
 )
 
 // Parse reads a policy's text form: the text form of a backoff (backoff.Parse) with any of the words of Words that are
-// options: limit, within, stopat, attempttimeout, resetafter, resetafteritems, maxretryafter and budget (capacity, cost,
-// refund, and optionally the number of Refill),
-// as in "exponential base=100ms factor=2 cap=30s jitter=full limit=5 within=1m". A budget belongs to the policy that is
-// returned, and to its copies: to share one among several policies, give WithBudget instead. Options without a text
-// form, such as hooks and clocks, are given as opts, which are applied last. The error wraps a *backoff.ParseError,
-// which has the wrong word and its place.
+// options: limit, within, stopat, attempttimeout, resetafter, resetafteritems, maxretryafter and budget (capacity,
+// cost, refund, and optionally the number of Refill), as in "exponential base=100ms factor=2 cap=30s jitter=full
+// limit=5 within=1m". A budget belongs to the policy that is returned, and to its copies: to share one among several
+// policies, give WithBudget instead. Options without a text form, such as hooks and clocks, are given as opts, which
+// are applied last. The error wraps a *backoff.ParseError, which has the wrong word and its place.
 func Parse(text string, opts ...Option) (Policy, error) {
 	p, err := parse(empty, text)
 	if err != nil {

@@ -34,7 +34,8 @@ func MethodFrom(ctx context.Context) string {
 	return method
 }
 
-// try makes the n-th attempt of a call under ctx, as the next one of the operation, and sets the trailer of a failed one.
+// try makes the n-th attempt of a call under ctx, as the next one of the operation, and sets the trailer of a failed
+// one.
 type try func(ctx context.Context, op *retry.Operation, n int, trailer *metadata.MD) error
 
 // do makes attempts until one succeeds or the policy gives up.

@@ -14,8 +14,8 @@
 //
 // Calls are retried if they end with the codes Unavailable or ResourceExhausted, or those of the option Codes. If the
 // policy has an AttemptTimeout, unary calls that end with DeadlineExceeded are retried too. A call that ended with
-// Unavailable may have been carried out: exclude methods that must not be called twice with the option Methods. The io.EOF
-// without a status that gRPC returns if a connection breaks before the request is sent counts as Unavailable.
+// Unavailable may have been carried out: exclude methods that must not be called twice with the option Methods. The
+// io.EOF without a status that gRPC returns if a connection breaks before the request is sent counts as Unavailable.
 //
 // A unary call is repeated as a whole. A call with a stream of responses is opened again, with its request, until its
 // first response or header has been received; a later error goes to the caller, or to Resume. For a call with a stream

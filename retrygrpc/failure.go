@@ -17,8 +17,8 @@ import (
 
 // IsTransient reports whether the same call may succeed later. Use it in retry.If, with Receive and operators.Resume,
 // for calls that may be carried out twice. It returns true if err has a status of Unavailable, ResourceExhausted,
-// Aborted, Internal, Unknown or DeadlineExceeded, or a status whose server says when to retry. An error without a status
-// counts as Unknown.
+// Aborted, Internal, Unknown or DeadlineExceeded, or a status whose server says when to retry. An error without a
+// status counts as Unknown.
 func IsTransient(err error) bool {
 	s := status.Convert(err)
 	switch s.Code() {
@@ -29,8 +29,8 @@ func IsTransient(err error) bool {
 	return ok
 }
 
-// sent returns err, or Unavailable for io.EOF: gRPC returns it from the invocation of a method, without a status, if the
-// connection broke after the call had begun and before its request was written.
+// sent returns err, or Unavailable for io.EOF: gRPC returns it from the invocation of a method, without a status, if
+// the connection broke after the call had begun and before its request was written.
 func sent(err error) error {
 	if err == io.EOF {
 		return status.Error(codes.Unavailable, "retrygrpc: connection broken before the request was sent")

@@ -24,8 +24,8 @@ import (
 	"github.com/retrywhen/retrywhen/retrygrpc"
 )
 
-// TestMain fails if the tests leave a goroutine. goleak alone waits for half a second until the last ones have ended, which
-// is not enough on a busy machine.
+// TestMain fails if the tests leave a goroutine. goleak alone waits for half a second until the last ones have ended,
+// which is not enough on a busy machine.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	for tries := 1; code == 0; tries++ {

@@ -80,9 +80,9 @@ func (timeoutError) Unwrap() error { return context.DeadlineExceeded }
 // Timeout is called by url.Error.
 func (timeoutError) Timeout() bool { return true }
 
-// withTimeout returns the context for an attempt whose timeout is a context that stop releases. The context lives longer
-// than the timeout, until x.release, because of the response's body. ended reports whether the timeout has ended the
-// attempt; if not, it no longer does.
+// withTimeout returns the context for an attempt whose timeout is a context that stop releases. The context lives
+// longer than the timeout, until x.release, because of the response's body. ended reports whether the timeout has ended
+// the attempt; if not, it no longer does.
 func (x *exchange) withTimeout(timeout context.Context, stop func()) (_ context.Context, ended func() bool) {
 	own, cancel := context.WithCancelCause(x.ctx)
 	if x.Attempt > 1 {

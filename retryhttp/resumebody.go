@@ -239,8 +239,8 @@ func (b *resumedBody) rest() *http.Request {
 	return r
 }
 
-// beginRest returns the context of what continues the body, and closes the broken body. It returns nil if the body has been
-// closed.
+// beginRest returns the context of what continues the body, and closes the broken body. It returns nil if the body has
+// been closed.
 func (b *resumedBody) beginRest() context.Context {
 	b.mu.Lock()
 	closed, body := b.closed, b.body

@@ -15,8 +15,8 @@ import (
 )
 
 // Choose runs Outages of several lengths under several policies. It reports which policies meet the targets, what each
-// costs, and which one it recommends for a job or a connection, which must be done at last. All clients fail together at
-// the beginning, which is the worst case.
+// costs, and which one it recommends for a job or a connection, which must be done at last. All clients fail together
+// at the beginning, which is the worst case.
 //
 // A policy for a job serves all clients. It waits up to a second or more before the first retry, and in an outage of an
 // hour no client makes more than MostAttempts.

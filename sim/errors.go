@@ -11,8 +11,8 @@ import (
 // ErrHorizon is the cause when a run reaches its Horizon and more would happen later.
 var ErrHorizon = errors.New("the horizon is reached")
 
-// ErrStuck is the cause when an Outage's or an Overload's clients make more than 100 attempts each at one instant, without
-// an end in sight: the backoff does not wait and a failure takes no time.
+// ErrStuck is the cause when an Outage's or an Overload's clients make more than 100 attempts each at one instant,
+// without an end in sight: the backoff does not wait and a failure takes no time.
 var ErrStuck = errors.New("retries take no time")
 
 // StoppedError is the error of a run that stopped before its work was done. The result returned with it is valid for

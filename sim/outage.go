@@ -18,9 +18,9 @@ import (
 // The clients are divided among the Processes. If the Policy has a budget, each process has one with its settings and
 // tokens.
 //
-// With Slots the server behaves like retryhttp.Slots with a burst of one and no last slot. A client that it cannot serve
-// receives the next free slot as Retry-After, at once. There is one slot each 1/Capacity of a second. The server serves
-// the client when it comes back in its slot or later. A slot whose client gives up stays empty.
+// With Slots the server behaves like retryhttp.Slots with a burst of one and no last slot. A client that it cannot
+// serve receives the next free slot as Retry-After, at once. There is one slot each 1/Capacity of a second. The server
+// serves the client when it comes back in its slot or later. A slot whose client gives up stays empty.
 //
 // For the Placement an operation is one client's attempts, from the first until one is served or the client gives up.
 type Outage struct {

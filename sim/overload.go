@@ -48,8 +48,8 @@ type Overload struct {
 	// second if there is none.
 	Healthy time.Duration `json:"healthy"`
 
-	// Horizon is the end of the run. With 0 the run ends when the server has been healthy for 30 s after the Trigger, at the
-	// latest 5 minutes after it. If the server was not healthy before the Trigger, it ends 30 s after it.
+	// Horizon is the end of the run. With 0 the run ends when the server has been healthy for 30 s after the Trigger,
+	// at the latest 5 minutes after it. If the server was not healthy before the Trigger, it ends 30 s after it.
 	Horizon time.Duration `json:"horizon"`
 
 	Bin  time.Duration `json:"bin"` // of the Flow; 0 is a second, or as much more as a long run needs; a run may have at most 16,384 bins

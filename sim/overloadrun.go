@@ -144,7 +144,8 @@ func (s *overload) run(p *pace) error {
 	return nil
 }
 
-// endsEarly judges the server's health and reports whether the run ends before its next event. If so, it sets the Horizon.
+// endsEarly judges the server's health and reports whether the run ends before its next event. If so, it sets the
+// Horizon.
 func (s *overload) endsEarly() bool {
 	at := s.events[0].at
 	if at < s.health.due() {

@@ -17,9 +17,9 @@ const (
 //
 // Operations are judged by the second in which they arrive. A second is healthy if at least 95 % of its operations are,
 // each of which had the time to be. The server was healthy before if the last five seconds before the Trigger were, all
-// together, or if there is no such second. It has recovered if at least the last five seconds of the run are healthy, and
-// if these began within Soon of the Trigger's end; otherwise it has recovered late. In a run of more than 16,384 s the
-// seconds are longer. The Bin of the Flow makes no difference.
+// together, or if there is no such second. It has recovered if at least the last five seconds of the run are healthy,
+// and if these began within Soon of the Trigger's end; otherwise it has recovered late. In a run of more than 16,384 s
+// the seconds are longer. The Bin of the Flow makes no difference.
 type Recovery struct {
 	Verdict Verdict       `json:"verdict"`
 	After   time.Duration `json:"after,omitempty"` // Recovered, RecoveredLate: when the last series of healthy seconds began, since the Trigger's end (At+For); 0 is at once

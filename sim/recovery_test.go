@@ -29,7 +29,8 @@ func TestRecovery(t *testing.T) {
 		"without a trigger": {Overload{Horizon: 60 * s}, Recovery{Recovered, 0, 60 * s}},
 		// Requests of the stall's last second succeed at its end.
 		"after the stall's last second": {Overload{Trigger: Trigger{At: 10 * s, For: 5 * s}, Horizon: 60 * s}, Recovery{Recovered, 0, 45 * s}},
-		// Half the capacity is free: an operation that comes x s after the beginning waits for 5-x/2 s, and serving takes 50 ms.
+		// Half the capacity is free: an operation that comes x s after the beginning waits for 5-x/2 s, and serving
+		// takes 50 ms.
 		"after the queue":             {Overload{Service: Service{Mean: 50 * time.Millisecond}, Trigger: Trigger{At: 10 * s, For: 5 * s}, Horizon: 60 * s}, Recovery{Recovered, 4 * s, 45 * s}},
 		"too late to see":             {Overload{Trigger: Trigger{At: 10 * s, For: 5 * s}, Horizon: 19 * s}, Recovery{NotRecovered, 0, 4 * s}},
 		"after the end":               {Overload{Trigger: Trigger{At: 70 * s, For: 5 * s}, Horizon: 60 * s}, Recovery{NotRecovered, 0, 0}},
@@ -53,7 +54,8 @@ func TestRecovery(t *testing.T) {
 // A recovery comes within a minute of the trigger's end. A second later it is late.
 func TestRecoverySoon(t *testing.T) {
 	for over, want := range map[time.Duration]Recovery{0: {Recovered, time.Minute, 0}, 2 * time.Second: {RecoveredLate, 62 * time.Second, 0}} {
-		// Half the capacity is free, so the queue of a stall of d s takes d s, less the two seconds in which the wait is short.
+		// Half the capacity is free, so the queue of a stall of d s takes d s, less the two seconds in which the wait
+		// is short.
 		o := Overload{Service: Service{Mean: 50 * time.Millisecond}, Trigger: Trigger{At: 10 * time.Second, For: 61*time.Second + over}, Horizon: 300 * time.Second}
 		o.Trace, o.Layers = steady(0, 300, 10), []Layer{retrying(0)}
 		r := mustRun(t, o).Recovery
@@ -63,8 +65,8 @@ func TestRecoverySoon(t *testing.T) {
 	}
 }
 
-// Random failures that come in time are healthy, whatever the load, the policy and the layers; those that come late, and
-// refusals, are not. Each operation counts once.
+// Random failures that come in time are healthy, whatever the load, the policy and the layers; those that come late,
+// and refusals, are not. Each operation counts once.
 func TestRandomFailuresAreNoOverload(t *testing.T) {
 	for _, load := range []float64{5, 10} {
 		for _, failures := range []float64{0.02, 0.2, 1} {

@@ -347,7 +347,8 @@ func TestWorks_AfterAnInnerAttempt(t *testing.T) {
 	})
 }
 
-// Hooks are called one after the other, and those of the outage that a value ends have returned when the consumer has it.
+// Hooks are called one after the other, and those of the outage that a value ends have returned when the consumer has
+// it.
 func TestWorks_AHookThatWaits(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		hooks := 0

@@ -39,8 +39,8 @@
 //     ==, if it is of values of an interface type that cannot be compared.
 //
 // Most operators are plain closures that start no goroutine and allocate nothing per value. A chain of them that is
-// built where it runs, each operator once, is compiled to one loop. Operators that run their sources on other goroutines
-// say so; they pass the values to the caller's goroutine.
+// built where it runs, each operator once, is compiled to one loop. Operators that run their sources on other
+// goroutines say so; they pass the values to the caller's goroutine.
 //
 // # Overview
 //

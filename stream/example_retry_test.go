@@ -78,8 +78,8 @@ func ExampleStream_DropHeartbeats() {
 	// Output: price 1 price 2 → <nil>
 }
 
-// A source that knows that it is connected and subscribed says so. Otherwise, a feed with an event every six hours would
-// be an outage of six hours after each failure.
+// A source that knows that it is connected and subscribed says so. Otherwise, a feed with an event every six hours
+// would be an outage of six hours after each failure.
 func ExampleWorks() {
 	policy := retry.New(backoff.Constant(time.Millisecond), retry.OnRecovered(func(_ context.Context, r retry.Recovery) {
 		fmt.Println("recovered from:", r.Last)

@@ -102,7 +102,8 @@ func ExampleFromChan() {
 	// → stream: the source cannot be run a second time
 }
 
-// broker is a client as that of MQTT: it calls back for each message, and again for a message that was not acknowledged.
+// broker is a client as that of MQTT: it calls back for each message, and again for a message that was not
+// acknowledged.
 type broker struct{ unacknowledged []string }
 
 // subscribe delivers messages until the connection breaks, after two.

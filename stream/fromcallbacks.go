@@ -20,11 +20,11 @@ import (
 //
 // push may be called on any goroutine, by several at once. The values come in the order of the calls. push waits until
 // the consumer has taken the value, and returns what the consumer's yield returned. So a client that acknowledges what
-// it has delivered can do so when push has returned true; with Buffer, Batch or MapRetry after FromCallbacks, true means
-// only that the value is held there. When the run is over, because listen has returned, the consumer has stopped or ctx
-// has ended, push returns false and waits no more: the value must not be acknowledged. If ctx ends while the consumer is
-// busy with a value, the push of that value returns false too, although the consumer may still take the value: its
-// memory must not be reused.
+// it has delivered can do so when push has returned true; with Buffer, Batch or MapRetry after FromCallbacks, true
+// means only that the value is held there. When the run is over, because listen has returned, the consumer has stopped
+// or ctx has ended, push returns false and waits no more: the value must not be acknowledged. If ctx ends while the
+// consumer is busy with a value, the push of that value returns false too, although the consumer may still take the
+// value: its memory must not be reused.
 //
 // A push that waits when listen returns is delivered before the end. A consumer that stops, and the end of ctx, end
 // listen's context and release the pushes that wait; then the run waits for listen. The error that listen returns then

@@ -132,8 +132,8 @@ func TestTakeUntilDone_AValueThatIsSent(t *testing.T) {
 	})
 }
 
-// Nothing is delivered after done is closed or has a value, not even by a source that ignores its context, and whatever it
-// returns.
+// Nothing is delivered after done is closed or has a value, not even by a source that ignores its context, and whatever
+// it returns.
 func TestTakeUntilDone_NothingAfterDone(t *testing.T) {
 	for name, end := range map[string]func(done chan struct{}){
 		"closed": func(done chan struct{}) { close(done) },

@@ -53,6 +53,6 @@ func requireAll[T any](operator string, others []Stream[T]) {
 	}
 }
 
-// do calls f. The compiler counts a literal passed to do as a small part of the function around it, whatever the literal
-// contains. So that function can still be inlined, and a chain with it be one loop.
+// do calls f. The compiler counts a literal passed to do as a small part of the function around it, whatever the
+// literal contains. So that function can still be inlined, and a chain with it be one loop.
 func do(f func()) { f() }

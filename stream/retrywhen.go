@@ -51,10 +51,10 @@ func (f RetryHandlerFunc) Handle(failures Stream[Failure]) Stream[Failure] { ret
 
 // RetryWhen runs s, and runs it again each time the handler answers a failure.
 //
-// A retry runs the whole source again: s must be idempotent, or resume where it stopped (operators.Resume). What a failed
-// attempt has delivered stays delivered. A value that belongs to the attempt's connection, such as a broker's delivery
-// that must be acknowledged on it, is of no use after that attempt, and usually comes again in a later one: let it carry
-// the attempt's context, which ends with the attempt. operators.MapRetry shows how.
+// A retry runs the whole source again: s must be idempotent, or resume where it stopped (operators.Resume). What a
+// failed attempt has delivered stays delivered. A value that belongs to the attempt's connection, such as a broker's
+// delivery that must be acknowledged on it, is of no use after that attempt, and usually comes again in a later one:
+// let it carry the attempt's context, which ends with the attempt. operators.MapRetry shows how.
 //
 //	s        --a--#   --a--b--#     --a--|
 //	answers        -r          ---r
@@ -135,9 +135,9 @@ func (s Stream[T]) Retry(n int) Stream[T] {
 	}))
 }
 
-// retrying is one subscription to a retried stream. A policy decides about its failures in a loop. The stream of any other
-// handler runs on the subscriber's goroutine, and each attempt runs inside the handler's yield. When the attempt has
-// failed, yield returns and the handler takes the failure. So the stack is flat, and RetryWhen needs no goroutine.
+// retrying is one subscription to a retried stream. A policy decides about its failures in a loop. The stream of any
+// other handler runs on the subscriber's goroutine, and each attempt runs inside the handler's yield. When the attempt
+// has failed, yield returns and the handler takes the failure. So the stack is flat, and RetryWhen needs no goroutine.
 type retrying[T any] struct {
 	source  Stream[T]
 	handler RetryHandler

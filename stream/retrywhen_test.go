@@ -735,8 +735,8 @@ func TestRetryRunsAgainAtOnce(t *testing.T) {
 	}
 }
 
-// A handler that yields more answers than there are failures, and does not look at what yield returns, starts no attempt
-// after the end.
+// A handler that yields more answers than there are failures, and does not look at what yield returns, starts no
+// attempt after the end.
 func TestRetryWhen_AnswersAfterTheEnd(t *testing.T) {
 	reason := errors.New("going home")
 	for name, test := range map[string]struct {
@@ -784,8 +784,8 @@ func TestRetryWhen_AnswersAfterTheEnd(t *testing.T) {
 	}
 }
 
-// An answer after the context has ended starts no attempt. The stream has the context's cause and the last failure, also
-// if the handler returns no error.
+// An answer after the context has ended starts no attempt. The stream has the context's cause and the last failure,
+// also if the handler returns no error.
 func TestRetryWhen_AnAnswerAfterTheContextHasEnded(t *testing.T) {
 	reason := errors.New("going home")
 	for name, answers := range map[string]bool{"an answer": true, "an end": false} {

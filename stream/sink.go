@@ -44,15 +44,15 @@ func (s Stream[T]) Collect(ctx context.Context) ([]T, error) {
 	return all, err
 }
 
-// One runs the stream until its first value, stops it, and returns that value. Then the error is nil, whatever the source
-// returns when it is stopped. If the stream fails before its first value, One returns that error. If it ends without a
-// value, One returns [ErrEmpty].
+// One runs the stream until its first value, stops it, and returns that value. Then the error is nil, whatever the
+// source returns when it is stopped. If the stream fails before its first value, One returns that error. If it ends
+// without a value, One returns [ErrEmpty].
 //
 //	s:    --a--b--c--|
 //	One:    a, nil
 //
-// It ends a wait for one thing: the next message, the first answer, a state that is reached. For a stream of at most one
-// value, such as a Timer, FromFunc or operators.Reduce, it is the way to a plain value.
+// It ends a wait for one thing: the next message, the first answer, a state that is reached. For a stream of at most
+// one value, such as a Timer, FromFunc or operators.Reduce, it is the way to a plain value.
 func (s Stream[T]) One(ctx context.Context) (first T, err error) {
 	s.require("One")
 	do(func() {
@@ -89,8 +89,8 @@ func (s Stream[T]) ForEach(ctx context.Context, f func(T)) error {
 // not fail, TryForEach returns the error that ended the stream. An error of f that comes after ctx has ended is joined
 // with ctx's cause.
 //
-// An f whose work may fail retries it itself. The source waits meanwhile, and the position of an operators.Resume before
-// TryForEach does not move until f has returned nil:
+// An f whose work may fail retries it itself. The source waits meanwhile, and the position of an operators.Resume
+// before TryForEach does not move until f has returned nil:
 //
 //	err := feed.TryForEach(ctx, func(ctx context.Context, e Event) error {
 //		err := retry.Run(ctx, policy, func(ctx context.Context) error { return handle(ctx, e) })

@@ -11,16 +11,17 @@ import (
 // Timeout yields the values of s, and fails if s takes longer than d until its first value, from one value to the next,
 // or until its end. The time that the consumer takes for a value does not count. The error matches [ErrTimeout] and
 // names d and, in an attempt of RetryWhen whose handler has a method Name() string, as a retry.Policy with the option
-// Name, that name. The source's context is cancelled with the same error as its cause, and the stream returns when the source
-// has returned. A source that ignores its context delays that; what it yields or returns after the cancel is dropped.
+// Name, that name. The source's context is cancelled with the same error as its cause, and the stream returns when the
+// source has returned. A source that ignores its context delays that; what it yields or returns after the cancel is
+// dropped.
 //
 //	source:      --a---b-----------c--|
 //	Timeout(5):  --a---b----#
 //
 // Take d longer than the source's longest regular silence: two or three times its heartbeat, and count the heartbeats,
-// by filtering them after Timeout. A source that sends none and may be idle for hours is only connected to anew every d,
-// which loses nothing if it has a position. Many proxies close a connection that is quiet for a minute or so: ask for
-// heartbeats more often than that.
+// by filtering them after Timeout. A source that sends none and may be idle for hours is only connected to anew every
+// d, which loses nothing if it has a position. Many proxies close a connection that is quiet for a minute or so: ask
+// for heartbeats more often than that.
 //
 // A value or an end that comes after exactly d may or may not be in time. Timeout starts no goroutine: the source runs
 // on the caller's, and its panics reach the caller unchanged. Each run starts one timer before the source begins. A

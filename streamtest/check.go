@@ -31,8 +31,8 @@ import (
 //     stream.ErrNotRestartable.
 //
 // All runs are in bubbles, once on the clock of a session and once on the system clock. Check examines some of the
-// first 100 values and the first minute of virtual time, so whatever is to be checked should happen early. Values at the
-// same instant may come in any order. newStream is called in each bubble, any number of times. It must create the
+// first 100 values and the first minute of virtual time, so whatever is to be checked should happen early. Values at
+// the same instant may come in any order. newStream is called in each bubble, any number of times. It must create the
 // channels it uses. [CheckOperator] is for operators.
 func Check[T any](t *testing.T, newStream func() stream.Stream[T]) {
 	t.Helper()

@@ -144,8 +144,8 @@ func TestSourcesOfOneInstantComeInTheOrderMade(t *testing.T) {
 	}
 }
 
-// As in RxJS. In the first case, what the second run does at 4ms is armed at 1ms, what the first one does then at 3ms; in
-// the second case, the first run arms first.
+// As in RxJS. In the first case, what the second run does at 4ms is armed at 1ms, what the first one does then at 3ms;
+// in the second case, the first run arms first.
 func TestRunsOfOneSourceComeInTheOrderSubscribed(t *testing.T) {
 	for range 20 {
 		for diagrams, want := range map[string]string{"---xa\n---b": "---x(ab)", "---a\n--b": "---(ab)"} {

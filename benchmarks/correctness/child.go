@@ -22,12 +22,12 @@ import (
 	"github.com/samber/ro"
 )
 
-// childVariable is the environment variable with which the program answers one question in a process of its own, because
-// the answer may be a crash.
+// childVariable is the environment variable with which the program answers one question in a process of its own,
+// because the answer may be a crash.
 const childVariable = "RETRYWHEN_CORRECTNESS_CHILD"
 
-// midAttempt lists streams that are cancelled during an attempt. The attempt lasts until its context ends, and fails with
-// the cause.
+// midAttempt lists streams that are cancelled during an attempt. The attempt lasts until its context ends, and fails
+// with the cause.
 var midAttempt = []struct {
 	name, module string
 	run          func(ctx context.Context) error

@@ -14,8 +14,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestTheDocumentIsWhatTheLibrariesDo makes the document again and compares it. With the race detector or -short it does
-// not compare the jitter, because it takes too few draws.
+// TestTheDocumentIsWhatTheLibrariesDo makes the document again and compares it. With the race detector or -short it
+// does not compare the jitter, because it takes too few draws.
 func TestTheDocumentIsWhatTheLibrariesDo(t *testing.T) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		t.Skip("the document was written on linux/amd64")

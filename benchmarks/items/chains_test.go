@@ -168,7 +168,8 @@ func TestEveryChainComputesTheSame(t *testing.T) {
 	}
 }
 
-// BenchmarkChain reports the CPU time of the thread: the least of all runs, because what disturbs a run makes it longer.
+// BenchmarkChain reports the CPU time of the thread: the least of all runs, because what disturbs a run makes it
+// longer.
 func BenchmarkChain(b *testing.B) {
 	n := million
 	if testing.Short() {

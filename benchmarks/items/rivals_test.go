@@ -32,8 +32,8 @@ func samber(retry func(ro.Observable[int]) ro.Observable[int]) func(context.Cont
 
 var samberRetry = ro.RetryWithConfig[int](ro.RetryConfig{MaxRetries: 3, Delay: time.Second})
 
-// cilium is github.com/cilium/stream. Its Reduce keeps its sum from one observation to the next, so each run builds a new
-// pipeline. All other libraries here do so too.
+// cilium is github.com/cilium/stream. Its Reduce keeps its sum from one observation to the next, so each run builds a
+// new pipeline. All other libraries here do so too.
 func cilium(retry func(ciliumstream.Observable[int]) ciliumstream.Observable[int]) func(context.Context, int) (int, error) {
 	return func(ctx context.Context, n int) (int, error) {
 		s := ciliumstream.Filter(ciliumstream.Map(ciliumstream.Range(0, n), triple), even)

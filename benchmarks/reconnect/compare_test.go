@@ -121,7 +121,8 @@ func TestServers(t *testing.T) {
 	}
 }
 
-// said returns what a server says to the client until all has come. publish makes the events come, if they do not by themselves.
+// said returns what a server says to the client until all has come. publish makes the events come, if they do not by
+// themselves.
 func (c comparison) said(t *testing.T, run clientRun, address string, publish func(string) error) string {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

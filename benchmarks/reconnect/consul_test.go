@@ -53,8 +53,8 @@ func runConsul(ctx context.Context, dial dialFunc, got func(string)) error {
 	return plan.RunWithClientAndHclog(client, hclog.NewNullLogger())
 }
 
-// newConsul returns runConsul and a server of one key. A request with the index of the value waits for the next one, which
-// comes 100 ms later; after the last one it waits for five minutes.
+// newConsul returns runConsul and a server of one key. A request with the index of the value waits for the next one,
+// which comes 100 ms later; after the last one it waits for five minutes.
 func newConsul() (serverRun, clientRun) {
 	const first = 10 // the index when there is no value yet
 	var value atomic.Int64

@@ -68,8 +68,8 @@ func runDiscord(ctx context.Context, dial dialFunc, got func(string)) error {
 	return session.Close()
 }
 
-// serveDiscord speaks as much of Discord's gateway as a receiver of messages needs. There is one session; who identifies
-// anew gets all messages.
+// serveDiscord speaks as much of Discord's gateway as a receiver of messages needs. There is one session; who
+// identifies anew gets all messages.
 var serveDiscord = serveHTTP(func(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Upgrade") == "" {
 		fmt.Fprint(w, `{"url":"wss://127.0.0.1"}`)

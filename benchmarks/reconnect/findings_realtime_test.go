@@ -66,8 +66,8 @@ func (q *quietly) pass(to io.Writer, from io.Reader) {
 	}
 }
 
-// silenced runs a client until its first value, swallows what follows, and returns whether it has connected again within
-// a time, and whether it returns within 5 s when it is told to.
+// silenced runs a client until its first value, swallows what follows, and returns whether it has connected again
+// within a time, and whether it returns within 5 s when it is told to.
 func silenced(t *testing.T, target prove.Target, within time.Duration) (again, returns bool) {
 	t.Helper()
 	q := inFrontOf(t, target.Server)

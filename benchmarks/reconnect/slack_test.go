@@ -59,8 +59,8 @@ func runSlack(ctx context.Context, dial dialFunc, got func(string)) error {
 	}
 }
 
-// newSlack returns runSlack and a server that speaks as much of Socket Mode as a receiver of events needs: each connection gets the
-// events that are not acknowledged, and a ping every 10 s.
+// newSlack returns runSlack and a server that speaks as much of Socket Mode as a receiver of events needs: each
+// connection gets the events that are not acknowledged, and a ping every 10 s.
 func newSlack() (serverRun, clientRun) {
 	var acknowledged atomic.Int64
 	return serveHTTP(func(w http.ResponseWriter, r *http.Request) {

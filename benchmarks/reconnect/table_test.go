@@ -31,8 +31,8 @@ type subject struct {
 	notes    []note
 }
 
-// note explains the findings of a kind whose Where contains the words, with the place in the client's code, or names the
-// report that does, says what its documents say of it, if they do, and shows them without Check.
+// note explains the findings of a kind whose Where contains the words, with the place in the client's code, or names
+// the report that does, says what its documents say of it, if they do, and shows them without Check.
 type note struct {
 	kind            prove.Kind
 	words           string

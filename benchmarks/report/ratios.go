@@ -65,8 +65,8 @@ func (r *raw) ratio(i int) (benchmath.Summary, error) {
 	return summaryOf(rounds), nil
 }
 
-// bound returns what the i-th ratio of the run may be: 1.15 times the committed ratio, or more if the run is too noisy to
-// tell such a difference, but at most 1.3 times.
+// bound returns what the i-th ratio of the run may be: 1.15 times the committed ratio, or more if the run is too noisy
+// to tell such a difference, but at most 1.3 times.
 func (r *raw) bound(i int, committed float64) (float64, error) {
 	if most := ratios[i].most; most > 0 {
 		return most, nil

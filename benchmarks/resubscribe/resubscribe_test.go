@@ -1,5 +1,6 @@
-// Package resubscribe measures a source that fails 10,000 times in a row, without delays, and then delivers one item: the
-// cost of one failure and the subscription after it, and the memory that each library holds when the last attempt runs.
+// Package resubscribe measures a source that fails 10,000 times in a row, without delays, and then delivers one item:
+// the cost of one failure and the subscription after it, and the memory that each library holds when the last attempt
+// runs.
 package resubscribe
 
 import (

@@ -12,7 +12,8 @@ import (
 	"github.com/retrywhen/retrywhen/retryhttp"
 )
 
-// client returns a transport with at most four retries, after 10, 20, 40 and 80 ms, and otherwise the library's defaults.
+// client returns a transport with at most four retries, after 10, 20, 40 and 80 ms, and otherwise the library's
+// defaults.
 type client func(base http.RoundTripper) http.RoundTripper
 
 func ours(base http.RoundTripper) http.RoundTripper {

@@ -106,8 +106,8 @@ func (c *child) kill(p *os.Process) {
 	}
 }
 
-// noticed is called when a process has ended, stopped or gone on. It reports, once for each time, whether the command has
-// been stopped by a signal that was not forwarded.
+// noticed is called when a process has ended, stopped or gone on. It reports, once for each time, whether the command
+// has been stopped by a signal that was not forwarded.
 func (c *child) noticed() (stopped bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -19,8 +19,9 @@ func hasStopped(pid int) bool {
 	return err == nil && info.Signo != 0
 }
 
-// reap removes the processes that have ended and whose parent this process has become, as process 1 in a container does.
-// It leaves own to Wait. While own is the first that has ended it can see no other, so it is called again after Wait.
+// reap removes the processes that have ended and whose parent this process has become, as process 1 in a container
+// does. It leaves own to Wait. While own is the first that has ended it can see no other, so it is called again after
+// Wait.
 func reap(own int) {
 	for {
 		var info unix.Siginfo

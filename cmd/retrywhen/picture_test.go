@@ -48,8 +48,8 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// Librsvg, which GitHub's mobile app and the desktops use, draws the pictures of the documents in their colors. It knows
-// no variables: with them all is black.
+// Librsvg, which GitHub's mobile app and the desktops use, draws the pictures of the documents in their colors. It
+// knows no variables: with them all is black.
 func TestPicturesInLibrsvg(t *testing.T) {
 	if os.Getenv("RETRYWHEN_RSVG") != "required" {
 		t.Skip("it runs nightly: RETRYWHEN_RSVG=required")

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// allZombies reports whether the processes of a group have ended, and nobody has waited for them: so it is where process
-// 1 does not, as in a container.
+// allZombies reports whether the processes of a group have ended, and nobody has waited for them: so it is where
+// process 1 does not, as in a container.
 func allZombies(group int) bool {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil || len(stats) == 0 {

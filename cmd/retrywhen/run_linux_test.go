@@ -157,8 +157,8 @@ func asProcess1(t *testing.T, args ...string) (p *proc, out io.Reader) {
 	return p, out
 }
 
-// Processes whose parent has ended become children of process 1. The command waits until they are gone: a zombie is not.
-// Their ends are not taken for the command's.
+// Processes whose parent has ended become children of process 1. The command waits until they are gone: a zombie is
+// not. Their ends are not taken for the command's.
 func TestRunAsProcess1RemovesOrphans(t *testing.T) {
 	const orphans = `for i in 1 2 3; do p=$(true >/dev/null & echo $!); while kill -0 $p 2>/dev/null; do :; done; done; exit 7`
 	p, out := asProcess1(t, "run", "-q", "--limit=20", "--backoff=constant d=0s", "--", "sh", "-c", orphans)

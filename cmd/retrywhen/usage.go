@@ -13,7 +13,8 @@ import (
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/suggest"
 )
 
-// version returns the module's version, which the go command records in the binary, the version of Go, and the platform.
+// version returns the module's version, which the go command records in the binary, the version of Go, and the
+// platform.
 func version() string {
 	module := "(devel)"
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {

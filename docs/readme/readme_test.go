@@ -201,8 +201,8 @@ func respond(r *http.Request, events, end string) *http.Response {
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(events + end)), Request: r}
 }
 
-// What is done with an event that fails is retried in place, without an end; a permanent error is returned. Half an event is
-// none. Outages are logged.
+// What is done with an event that fails is retried in place, without an end; a permanent error is returned. Half an
+// event is none. Outages are logged.
 func TestREADME_AFeed(t *testing.T) {
 	var log bytes.Buffer
 	logged(t, &log)
@@ -258,8 +258,8 @@ func TestREADME_StopsWithItsContext(t *testing.T) {
 	})
 }
 
-// A feed of one event in six hours, without heartbeats, is connected anew every five minutes. Each of these outages lasts for
-// the wait before that, not for the hours until the next event.
+// A feed of one event in six hours, without heartbeats, is connected anew every five minutes. Each of these outages
+// lasts for the wait before that, not for the hours until the next event.
 func TestREADME_AnIdleFeedIsUp(t *testing.T) {
 	logged(t, io.Discard)
 	synctest.Test(t, func(t *testing.T) {

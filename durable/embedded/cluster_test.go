@@ -113,9 +113,9 @@ func TestAllNodesOfAClusterAreKilled(t *testing.T) {
 	}
 }
 
-// The disk of the node that leads is full. Every job is stored, at the latest when it is put again. The node may stay up and
-// lead consumers that deliver nothing, until it is killed: then the two others do all jobs. When there is room it is started
-// again, and when it has caught up, the queue goes on without one of the others.
+// The disk of the node that leads is full. Every job is stored, at the latest when it is put again. The node may stay
+// up and lead consumers that deliver nothing, until it is killed: then the two others do all jobs. When there is room
+// it is started again, and when it has caught up, the queue goes on without one of the others.
 func TestAFullDiskOfOneNode(t *testing.T) {
 	t.Parallel()
 	folder := smallDisk(t)
@@ -173,8 +173,8 @@ func TestAFullDiskOfOneNode(t *testing.T) {
 	t.Logf("%d puts were refused", refused)
 }
 
-// A node is cut off from the two others. What its clients put is not stored, and the others do all jobs, also the one that its
-// worker has. When the cut ends, its clients go on, and that worker's report is refused.
+// A node is cut off from the two others. What its clients put is not stored, and the others do all jobs, also the one
+// that its worker has. When the cut ends, its clients go on, and that worker's report is refused.
 func TestANodeIsCutOff(t *testing.T) {
 	t.Parallel()
 	var nodes []*embedded.Server

@@ -367,8 +367,8 @@ func quantile(sorted []time.Duration, q float64) time.Duration {
 
 var nextPort atomic.Int32
 
-// freePort returns a port for a server that is killed and restarted. No system gives it to the caller of a connection, as
-// it may do with one that a listener has just closed.
+// freePort returns a port for a server that is killed and restarted. No system gives it to the caller of a connection,
+// as it may do with one that a listener has just closed.
 func freePort(t *testing.T) string {
 	t.Helper()
 	for range 1000 {

@@ -270,7 +270,8 @@ func TestAFullStore(t *testing.T) {
 
 var diskLock sync.Mutex
 
-// smallDisk returns RETRYWHEN_SMALL_DISK, for this test alone: a folder on a separate file system of about 20 MB, such as a tmpfs.
+// smallDisk returns RETRYWHEN_SMALL_DISK, for this test alone: a folder on a separate file system of about 20 MB, such
+// as a tmpfs.
 func smallDisk(t *testing.T) (folder string) {
 	t.Helper()
 	if folder = os.Getenv("RETRYWHEN_SMALL_DISK"); folder == "" {

@@ -470,8 +470,8 @@ func isHandedBack(m made) {
 }
 
 // The server is killed when jobs are in each of their states, and again when the marks of those that have ended have
-// expired. What waits is attempted once, and nothing else is. The server writes nothing about a message that another one
-// has replaced, so the replaced message comes back if the other one was removed.
+// expired. What waits is attempted once, and nothing else is. The server writes nothing about a message that another
+// one has replaced, so the replaced message comes back if the other one was removed.
 func TestFactTheServerIsKilledAfterEachStep(t *testing.T) {
 	t.Parallel()
 	fails := takes(durable.StateLater, errors.New("no"))

@@ -160,8 +160,8 @@ func TestPauseAQueue(t *testing.T) {
 	}
 }
 
-// A job copies rows. It fails with a short wait and with a long one, its worker is stopped, it dies and is revived. Only
-// the rows at which it has failed are copied twice.
+// A job copies rows. It fails with a short wait and with a long one, its worker is stopped, it dies and is revived.
+// Only the rows at which it has failed are copied twice.
 func TestResumeInAJob(t *testing.T) {
 	t.Parallel()
 	srv := start(t)
@@ -216,7 +216,8 @@ func TestResumeInAJob(t *testing.T) {
 	}
 }
 
-// A job that a worker has fetched ahead is not attempted when Cancel has returned, and Cancel does not wait for half a lease.
+// A job that a worker has fetched ahead is not attempted when Cancel has returned, and Cancel does not wait for half a
+// lease.
 func TestCancel_FetchedAhead(t *testing.T) {
 	t.Parallel()
 	srv := start(t)
@@ -260,8 +261,8 @@ func TestCancel_FetchedAhead(t *testing.T) {
 	}
 }
 
-// The context of a handler ends when its job is cancelled: at once, and within a quarter of a lease if the worker does not
-// learn of it. What the handler then returns is dropped.
+// The context of a handler ends when its job is cancelled: at once, and within a quarter of a lease if the worker does
+// not learn of it. What the handler then returns is dropped.
 func TestCancel_WhileAHandlerHasTheJob(t *testing.T) {
 	t.Parallel()
 	for name, cancel := range map[string]func(*testing.T, jetstream.JetStream, *durable.Queue){

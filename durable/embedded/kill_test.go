@@ -299,8 +299,8 @@ func lifeWithID(t *testing.T, srv *embedded.Server, name string, l *life) {
 	}
 }
 
-// Two jobs without an id were delivered before, to a process that has handed them back. So they are claimed. One of them
-// fails once.
+// Two jobs without an id were delivered before, to a process that has handed them back. So they are claimed. One of
+// them fails once.
 func lifeWithoutID(t *testing.T, srv *embedded.Server, name string, l *life) {
 	var done atomic.Int64
 	p := newPair(t, srv, name, l, func(_ context.Context, job *durable.Job) error {

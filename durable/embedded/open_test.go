@@ -188,8 +188,8 @@ func TestTheSettingsAreTheQueues(t *testing.T) {
 	}
 }
 
-// The lease is changed to a much shorter one while attempts run. Their worker extends its leases in time from then on, so
-// no attempt is repeated.
+// The lease is changed to a much shorter one while attempts run. Their worker extends its leases in time from then on,
+// so no attempt is repeated.
 func TestAShorterLease(t *testing.T) {
 	t.Parallel()
 	srv := start(t)

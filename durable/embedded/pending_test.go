@@ -140,8 +140,8 @@ func TestPendingRetries(t *testing.T) {
 	t.Logf("%d healthy jobs meanwhile: served within p50 %v, p99 %v, at most %v", len(healthy), micro(latency, 0.5), micro(latency, 0.99), micro(latency, 1))
 }
 
-// falls waits until left returns 0. It fails when that has not fallen for two minutes: what a worker had when it or the server
-// stood still comes again after a lease, 30 s, and on a busy machine that happens several times in a row.
+// falls waits until left returns 0. It fails when that has not fallen for two minutes: what a worker had when it or the
+// server stood still comes again after a lease, 30 s, and on a busy machine that happens several times in a row.
 func falls(t *testing.T, what string, left func() int) {
 	t.Helper()
 	least := left()
@@ -208,8 +208,8 @@ func TestWaitingRetries_TheServerIsKilled(t *testing.T) {
 		Policy: retry.New(backoff.Constant(time.Second).Jitter(jitter.None)),
 	})
 
-	// All wait for the same instant. If the machine is too slow to fail all of them before it, those that are due too early
-	// fail again, for an instant that is further away.
+	// All wait for the same instant. If the machine is too slow to fail all of them before it, those that are due too
+	// early fail again, for an instant that is further away.
 	window := time.Duration(pending)*time.Second/2500 + 4*time.Second
 	var mu sync.Mutex
 	due, killed := time.Now().Add(window), false

@@ -155,8 +155,8 @@ func untilEmpty(t testing.TB, q *durable.Queue) {
 	}
 }
 
-// isEmpty returns a function that reports whether only dead letters are left in the queue. It asks three times, because a
-// job that moves while Stats runs may not be counted.
+// isEmpty returns a function that reports whether only dead letters are left in the queue. It asks three times, because
+// a job that moves while Stats runs may not be counted.
 func isEmpty(t testing.TB, q *durable.Queue) func() bool {
 	return func() bool {
 		for range 3 {

@@ -200,7 +200,8 @@ func tokenOf(file string) (string, error) {
 	return token, nil
 }
 
-// Connect connects to the server inside the process, without a network. With Listen it uses the token. Other credentials must be in options.
+// Connect connects to the server inside the process, without a network. With Listen it uses the token. Other
+// credentials must be in options.
 func (s *Server) Connect(options ...nats.Option) (*nats.Conn, error) {
 	ours := []nats.Option{nats.InProcessServer(inProcess{s.server})}
 	if s.token != "" {

@@ -22,8 +22,8 @@ import (
 )
 
 // A death is one publication and one acknowledgement, as is a job with an id that is done. A revival reads the letter
-// twice, publishes the job and deletes the letter. The test counts messages. It logs speeds, best of three, and compares them
-// only nightly, because they depend on what else the machine does.
+// twice, publishes the job and deletes the letter. The test counts messages. It logs speeds, best of three, and
+// compares them only nightly, because they depend on what else the machine does.
 func TestDeathsAreFast(t *testing.T) {
 	n := 600
 	if nightly() {
@@ -57,8 +57,8 @@ func TestDeathsAreFast(t *testing.T) {
 	}
 }
 
-// A retry whose wait the server keeps is the schedule, the acknowledgement, one read before the attempt, the mark "done" and
-// its acknowledgement.
+// A retry whose wait the server keeps is the schedule, the acknowledgement, one read before the attempt, the mark
+// "done" and its acknowledgement.
 func TestARetryCostsFiveMessages(t *testing.T) {
 	t.Parallel()
 	const jobs = 600
@@ -307,9 +307,10 @@ func BenchmarkPut(b *testing.B) {
 	}
 }
 
-// BenchmarkPutBesideABareClient puts from 16 goroutines, in turns with publications of a bare JetStream client. It reports
-// how many times as long as those the Puts take, by the medians of the turns, and how many times the bare client takes that
-// publishes the message of a Put with an id: its subject, its headers and the server's check that the id is free.
+// BenchmarkPutBesideABareClient puts from 16 goroutines, in turns with publications of a bare JetStream client. It
+// reports how many times as long as those the Puts take, by the medians of the turns, and how many times the bare
+// client takes that publishes the message of a Put with an id: its subject, its headers and the server's check that the
+// id is free.
 func BenchmarkPutBesideABareClient(b *testing.B) {
 	srv := start(b)
 	q := open(b, srv, durable.Config{})

@@ -24,7 +24,8 @@ import (
 //
 //	time() - retry_down_since_seconds > 300
 //
-// A feed that may be idle needs a source that calls stream.Works, or DropHeartbeats: else it is down until its next event.
+// A feed that may be idle needs a source that calls stream.Works, or DropHeartbeats: else it is down until its next
+// event.
 func Example_prometheus() {
 	registry := prometheus.NewRegistry()
 	reader, err := exporter.New(exporter.WithRegisterer(registry), exporter.WithoutScopeInfo(), exporter.WithoutTargetInfo())

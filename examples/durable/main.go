@@ -89,8 +89,8 @@ func (r *running) putAll(ctx context.Context) error {
 	return nil
 }
 
-// work runs a worker, kills it each time that the next part of the jobs is settled and starts another, and returns when the
-// queue is empty.
+// work runs a worker, kills it each time that the next part of the jobs is settled and starts another, and returns when
+// the queue is empty.
 func (r *running) work(ctx context.Context) error {
 	worker, err := startWorker(r.url, r.shop.url)
 	if err != nil {

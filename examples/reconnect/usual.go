@@ -14,8 +14,9 @@ import (
 	"github.com/tmaxmax/go-sse"
 )
 
-// usualLoop is the loop of docs/recipes.md for server-sent events, with all its bugs: it does not notice silence, takes half an
-// event for a whole one, spins when the server ends the response, never resets its delay and cannot be cancelled.
+// usualLoop is the loop of docs/recipes.md for server-sent events, with all its bugs: it does not notice silence, takes
+// half an event for a whole one, spins when the server ends the response, never resets its delay and cannot be
+// cancelled.
 func usualLoop(client *http.Client, url string, handle func(sse.Event)) error {
 	last, delay := 0, time.Second
 	for {
@@ -47,8 +48,8 @@ func usualLoop(client *http.Client, url string, handle func(sse.Event)) error {
 	}
 }
 
-// runUsual lets the usual loop read n events from a flaky server. It ends when they have come, after most, or when none has
-// come for quiet: then the loop hangs.
+// runUsual lets the usual loop read n events from a flaky server. It ends when they have come, after most, or when none
+// has come for quiet: then the loop hangs.
 func runUsual(ctx context.Context, n int, quiet, most time.Duration, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
@@ -92,7 +93,8 @@ func runUsual(ctx context.Context, n int, quiet, most time.Duration, out io.Writ
 	return nil
 }
 
-// untilDone is the default transport, which ends the goroutine of the caller once ctx has ended: nothing else ends the usual loop.
+// untilDone is the default transport, which ends the goroutine of the caller once ctx has ended: nothing else ends the
+// usual loop.
 type untilDone struct{ ctx context.Context }
 
 func (u untilDone) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Subscription is what a subscription to a retried stream shares with its attempts and with the policies in its handler.
-// It is the context of the handler's stream, so that a policy finds it however the handler wraps the policy.
+// Subscription is what a subscription to a retried stream shares with its attempts and with the policies in its
+// handler. It is the context of the handler's stream, so that a policy finds it however the handler wraps the policy.
 type Subscription struct {
 	context.Context // the subscriber's
 	// Began is when the subscription began, by the clock of the context.
@@ -108,8 +108,8 @@ func (s *Subscription) Failed(f *Failure, ran bool) {
 // Down reports whether the last attempt that has failed was not followed by one that works.
 func (s *Subscription) Down() bool { return s.down.Load() }
 
-// Works reports that an attempt works, unless another call has done so, the attempt is over, or the subscriber's context
-// has ended. When it returns, the hooks of the outage have returned.
+// Works reports that an attempt works, unless another call has done so, the attempt is over, or the subscriber's
+// context has ended. When it returns, the hooks of the outage have returned.
 func (s *Subscription) Works(over *uint32) {
 	s.Lock()
 	defer s.Unlock()
@@ -167,8 +167,8 @@ func (s *Subscription) Value(key any) any {
 // fields, which is a data race.
 func (s *Subscription) String() string { return fmt.Sprint(s.Context) }
 
-// lock is a lock for code that calls hooks. A goroutine that waits for it waits on a channel: a mutex that is held while
-// a hook waits would stop a bubble of testing/synctest.
+// lock is a lock for code that calls hooks. A goroutine that waits for it waits on a channel: a mutex that is held
+// while a hook waits would stop a bubble of testing/synctest.
 type lock struct {
 	goroutines atomic.Int32
 	next       atomic.Pointer[chan struct{}] // made when a goroutine first waits

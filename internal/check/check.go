@@ -99,7 +99,8 @@ func After(turns int, f func()) (done <-chan struct{}) {
 	return returned
 }
 
-// Parent is a context that counts what waits for its end: contexts made of it that have not been cancelled, and functions.
+// Parent is a context that counts what waits for its end: contexts made of it that have not been cancelled, and
+// functions.
 type Parent struct {
 	context.Context
 	Waiting atomic.Int64

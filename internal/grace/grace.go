@@ -10,10 +10,10 @@ import (
 	"sync/atomic"
 )
 
-// Context is the context of an inner stream whose outer stream may fail. [Cancel] takes effect when the inner stream has
-// begun: when its first value is delivered, when it has returned, when it waits for Done, or at its fourth call of Err.
-// So a stream that yields at once, as stream.Of does, yields its first value however late the scheduler lets it begin.
-// An end of the parent takes effect at once.
+// Context is the context of an inner stream whose outer stream may fail. [Cancel] takes effect when the inner stream
+// has begun: when its first value is delivered, when it has returned, when it waits for Done, or at its fourth call of
+// Err. So a stream that yields at once, as stream.Of does, yields its first value however late the scheduler lets it
+// begin. An end of the parent takes effect at once.
 type Context struct {
 	context.Context
 	cancel context.CancelFunc // of the Context

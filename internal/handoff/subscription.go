@@ -189,8 +189,8 @@ func (e Event[T]) Ended() (bool, error) {
 	return true, e.From.task.End()
 }
 
-// Request lets the source produce its next value. It must be called once for each value that was taken. It may be called
-// on any goroutine, and so may Refuse.
+// Request lets the source produce its next value. It must be called once for each value that was taken. It may be
+// called on any goroutine, and so may Refuse.
 func (s *Subscription[T]) Request() { s.answer(true) }
 
 // CancelOthers cancels all other subscriptions and tasks of the scope, and returns when they have returned. If one

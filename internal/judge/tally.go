@@ -48,8 +48,8 @@ type Tally struct {
 	older    []any // those repeated that came after one of a later index
 }
 
-// NewTally makes a tally of a run that is compared with ref, or makes the reference if ref is nil: then unit returns the
-// last unit that the server has sent.
+// NewTally makes a tally of a run that is compared with ref, or makes the reference if ref is nil: then unit returns
+// the last unit that the server has sent.
 func NewTally(ref Reference, unit func() int) *Tally {
 	return &Tally{ref: ref, making: ref == nil, unit: unit, taken: make([]bool, len(ref)), missing: len(ref)}
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// What a client with 12 values does during two breaks is whole. Of what a client does that spins, the first and the last
-// notes remain.
+// What a client with 12 values does during two breaks is whole. Of what a client does that spins, the first and the
+// last notes remain.
 func TestTimeline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, test := range []struct {

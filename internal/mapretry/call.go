@@ -26,8 +26,8 @@ const (
 	abandoned // the run is over
 )
 
-// call calls f for the item once, and records the result in c. The item's operation lives on the worker's stack; between
-// its calls only its State is kept.
+// call calls f for the item once, and records the result in c. The item's operation lives on the worker's stack;
+// between its calls only its State is kept.
 func (r *run[T, U]) call(it *item[T], c *called[T, U]) {
 	c.as, c.at = abandoned, unknown
 	if r.ctx.Err() != nil {

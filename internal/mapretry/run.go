@@ -245,7 +245,8 @@ func (r *run[T, U]) receive(ctx context.Context, used []result[T, U]) []result[T
 	return nil
 }
 
-// comeTo records how many results the consumer has not processed yet. It takes the lock only if a worker waits for room.
+// comeTo records how many results the consumer has not processed yet. It takes the lock only if a worker waits for
+// room.
 func (r *run[T, U]) comeTo(left int) {
 	r.unprocessed.Store(int64(left))
 	if r.workersWait.Load() {

@@ -119,8 +119,8 @@ func (s *scheduler[T, U]) admit() {
 
 // The consumer.
 
-// take returns the results that are ready, and reuses the slice of used results. If there are none, more reports whether
-// there may be some when the consumer is woken.
+// take returns the results that are ready, and reuses the slice of used results. If there are none, more reports
+// whether there may be some when the consumer is woken.
 func (s *scheduler[T, U]) take(used []result[T, U]) (ready []result[T, U], more bool) {
 	s.consumerWaits = len(s.results.ready) == 0 && !s.done()
 	ready = s.results.ready

@@ -9,9 +9,9 @@ import (
 
 type intResult = result[int, int]
 
-// Events come in any order: calls of any length, a slow consumer, a source with gaps, signals, late ticks. In every case
-// no worker idles while an item is due and its result has a place, neither the source nor the consumer waits without a
-// reason, all limits hold, and each item has exactly one end.
+// Events come in any order: calls of any length, a slow consumer, a source with gaps, signals, late ticks. In every
+// case no worker idles while an item is due and its result has a place, neither the source nor the consumer waits
+// without a reason, all limits hold, and each item has exactly one end.
 func TestScheduler_InAnyOrder(t *testing.T) {
 	runs := uint64(5000)
 	if testing.Short() {

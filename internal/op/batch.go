@@ -63,7 +63,8 @@ func batchBySize[T any, B ~[]T](s Stream[T], most int) Stream[B] {
 	}
 }
 
-// batching is a batch that the source's goroutine fills and the caller's delivers, so single values are not handed over.
+// batching is a batch that the source's goroutine fills and the caller's delivers, so single values are not handed
+// over.
 type batching[T any, B ~[]T] struct {
 	changed chan struct{} // one signal: the batch has its first value, or is full
 	opened  chan struct{} // one signal, for a waiting source

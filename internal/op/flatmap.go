@@ -96,8 +96,8 @@ func (m *flatMap[U]) start(inner Stream[U]) {
 }
 
 // dispatch gives the pending streams to workers that are idle or new, but first lets those go on that are about to end:
-// such a worker takes one without being woken for it. A worker runs streams one after another, which costs a fraction of
-// a new goroutine and context for each.
+// such a worker takes one without being woken for it. A worker runs streams one after another, which costs a fraction
+// of a new goroutine and context for each.
 func (m *flatMap[U]) dispatch() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -140,7 +140,8 @@ func (m *flatMap[U]) work(ctx *grace.Context, inner Stream[U], yield func(U) boo
 	return nil
 }
 
-// another returns another inner stream, if one is pending or comes, to a worker whose stream has ended without an error.
+// another returns another inner stream, if one is pending or comes, to a worker whose stream has ended without an
+// error.
 func (m *flatMap[U]) another(ctx *grace.Context) (inner Stream[U], more bool) {
 	m.mu.Lock()
 	m.running--

@@ -75,8 +75,8 @@ type grouping[T any, K comparable, U any] struct {
 	owners map[*handoff.Subscription[U]]*group[T, K, U] // the groups by f's stream, and by their ends
 }
 
-// offer passes a value to the group of its key. It opens the group if necessary. Until the group is done with the value,
-// s waits with it in its yield.
+// offer passes a value to the group of its key. It opens the group if necessary. Until the group is done with the
+// value, s waits with it in its yield.
 func (g *grouping[T, K, U]) offer(key K, v T) error {
 	to := g.groups[key]
 	if to == nil {
@@ -92,8 +92,8 @@ func (g *grouping[T, K, U]) offer(key K, v T) error {
 	return nil
 }
 
-// close removes a group, which is closed, from the open ones. A value that it has not received opens a new group. If the
-// value had opened this group, it is dropped.
+// close removes a group, which is closed, from the open ones. A value that it has not received opens a new group. If
+// the value had opened this group, it is dropped.
 func (g *grouping[T, K, U]) close(gone *group[T, K, U]) error {
 	if g.groups[gone.key] == gone {
 		delete(g.groups, gone.key)

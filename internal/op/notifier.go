@@ -52,8 +52,8 @@ func withNotifier[S any](scope *handoff.Scope, n notifier[S], stream func(*inter
 	return err
 }
 
-// interruption lets one goroutine end a stream that runs on another, under the interruption's context. Values and errors
-// that come after the interruption must be ignored.
+// interruption lets one goroutine end a stream that runs on another, under the interruption's context. Values and
+// errors that come after the interruption must be ignored.
 type interruption struct {
 	ctx    context.Context
 	cancel context.CancelFunc

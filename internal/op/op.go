@@ -31,8 +31,8 @@ func (p Package) NotNil(operator, argument string, isNil bool) {
 	}
 }
 
-// require panics if s or the argument is nil. It is generic and not a method of Package, because the compiler can inline
-// only generic functions of a package that is not imported directly, and without that no operator is inlined.
+// require panics if s or the argument is nil. It is generic and not a method of Package, because the compiler can
+// inline only generic functions of a package that is not imported directly, and without that no operator is inlined.
 func require[T any](p Package, operator string, s Stream[T], argument string, isNil bool) {
 	if s == nil {
 		panic(string(p) + ": " + operator + ": s is nil")

@@ -38,7 +38,8 @@ func (r *innerRun) next(ctx context.Context) {
 	r.grace = grace.New(r.ctx, r.cancel)
 }
 
-// replacing returns s, whose failure ends the inner run with grace, and whose panic interrupts it. next is oneAtATime's.
+// replacing returns s, whose failure ends the inner run with grace, and whose panic interrupts it. next is
+// oneAtATime's.
 func replacing[T any](s Stream[T], inner *innerRun, next func(*innerRun) bool) Stream[T] {
 	return func(ctx context.Context, yield func(T) bool) error {
 		returned := false

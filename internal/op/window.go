@@ -87,8 +87,8 @@ func (w *window[T]) run(ctx context.Context, yield func(T) bool) error {
 }
 
 // sections is one run of Window: the source, cut into consecutive sections. A section is limited by the number of its
-// values and, if span is not 0, by time. Without a span it opens with its first value. Only the goroutine of the run may
-// use it, or the goroutine that runs the open window while the goroutine of the run waits for that.
+// values and, if span is not 0, by time. Without a span it opens with its first value. Only the goroutine of the run
+// may use it, or the goroutine that runs the open window while the goroutine of the run waits for that.
 type sections[T any] struct {
 	in   *handoff.Receiver[T]
 	most int

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// A program may have packages compiled with inlining and others without. The linker keeps one copy of a generic function,
-// and Go 1.26.8 may call it with a closure made for the other. This is harmless if the literals of both capture alike.
-// benchmarks/NOTES.md says when they do not.
+// A program may have packages compiled with inlining and others without. The linker keeps one copy of a generic
+// function, and Go 1.26.8 may call it with a closure made for the other. This is harmless if the literals of both
+// capture alike. benchmarks/NOTES.md says when they do not.
 func TestCapturesAreTheSameWithoutInlining(t *testing.T) {
 	inTop(t)
 	dir := writeChains(t)

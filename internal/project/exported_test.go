@@ -11,9 +11,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
-// withoutExample lists what needs no Example, with the reason. A method's name alone stands for that method of all types.
+// withoutExample lists what needs no Example, with the reason. A method's name alone stands for that method of all
+// types.
 var withoutExample = map[string]string{
 	"String": "every Example that prints the value calls it",
 	"Error":  "every Example that prints the error calls it",
@@ -109,6 +111,11 @@ func TestEverythingExportedHasAComment(t *testing.T) {
 	for name, s := range surfaces(t) {
 		say := func(what, comment string) {
 			t.Helper()
+			for line := range strings.SplitSeq(comment, "\n") {
+				if utf8.RuneCountInString("// "+line) > 120 {
+					t.Errorf("%s.%s: a line of the comment is longer than 120 characters: %s", name, what, line)
+				}
+			}
 			if strings.TrimSpace(comment) == "" {
 				t.Errorf("%s.%s has no comment", name, what)
 			} else if first, _, _ := strings.Cut(what, " "); !about(comment, first[strings.LastIndex(first, ".")+1:]) {

@@ -10,8 +10,9 @@ import (
 	"testing"
 )
 
-// TestNoModuleImportsAnothersInternalPackages: they would be an API without looking like one, and a released module would
-// not compile with a newer one. It reads every file, tests too, except those of benchmarks, which is never released.
+// TestNoModuleImportsAnothersInternalPackages: they would be an API without looking like one, and a released module
+// would not compile with a newer one. It reads every file, tests too, except those of benchmarks, which is never
+// released.
 func TestNoModuleImportsAnothersInternalPackages(t *testing.T) {
 	inTop(t)
 	read := 0

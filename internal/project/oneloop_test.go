@@ -14,11 +14,11 @@ import (
 	_ "github.com/retrywhen/retrywhen/stream"
 )
 
-// chains are compiled by a test, each in a function of its own, to which $ is stream.Range(0, 9). A chain without ctx is
-// followed by ForEach. loops says how often the compiler inlines the last literal of the function: once for each loop of
-// the source, and for each other place at which an operator delivers a value. Range and FromSlice have three loops: for a
-// context that never ends, for an attempt's under one, and for all others. The compilers of Go 1.26 and 1.27 decide
-// alike.
+// chains are compiled by a test, each in a function of its own, to which $ is stream.Range(0, 9). A chain without ctx
+// is followed by ForEach. loops says how often the compiler inlines the last literal of the function: once for each
+// loop of the source, and for each other place at which an operator delivers a value. Range and FromSlice have three
+// loops: for a context that never ends, for an attempt's under one, and for all others. The compilers of Go 1.26 and
+// 1.27 decide alike.
 var chains = []struct {
 	name  string
 	loops int
@@ -116,8 +116,8 @@ func TestChainIsOneLoop(t *testing.T) {
 	}
 }
 
-// writeChains writes a program with the chains, and returns its folder. The function of a method's chain has an M before
-// its name.
+// writeChains writes a program with the chains, and returns its folder. The function of a method's chain has an M
+// before its name.
 func writeChains(t *testing.T) (dir string) {
 	t.Helper()
 	var program strings.Builder

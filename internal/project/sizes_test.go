@@ -21,8 +21,8 @@ const sizesFile = "internal/project/testdata/sizes.txt"
 
 var sizesRow = regexp.MustCompile(`(?m)^(.+): (\d+)$`)
 
-// budgets are parts of the repository that have a bound together: the paths of their files begin so, but not so. TestSizes
-// prints their sums.
+// budgets are parts of the repository that have a bound together: the paths of their files begin so, but not so.
+// TestSizes prints their sums.
 var budgets = []struct {
 	name   string
 	in, no []string

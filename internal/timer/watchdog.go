@@ -36,8 +36,8 @@ const (
 	stopped // the watch has ended
 )
 
-// Start begins the watch. Each time the timer fires, onFire is called on its own goroutine and must call Due. Arming the
-// clock is the last thing that Start does.
+// Start begins the watch. Each time the timer fires, onFire is called on its own goroutine and must call Due. Arming
+// the clock is the last thing that Start does.
 func (w *Watchdog) Start(c clock.Clock, period time.Duration, onFire func()) {
 	w.clock, w.begun, w.period, w.onFire = c, c.Now(), period, onFire
 	w.state.Store(int64(period))

@@ -55,8 +55,8 @@ func Blocking(all []Goroutine) []Goroutine {
 	return slices.DeleteFunc(slices.Clone(all), func(g Goroutine) bool { return g.Durable })
 }
 
-// Stuck returns who keeps a bubble from moving on, who reads a connection, and who may hold the mutex that is waited for:
-// who runs a method of the type, or else a function of the package, that locks it.
+// Stuck returns who keeps a bubble from moving on, who reads a connection, and who may hold the mutex that is waited
+// for: who runs a method of the type, or else a function of the package, that locks it.
 func Stuck(all []Goroutine) string {
 	waiting := Blocking(all)
 	durable := slices.DeleteFunc(slices.Clone(all), func(g Goroutine) bool { return !g.Durable })
@@ -106,8 +106,8 @@ func standing(bubble int) []Goroutine {
 	return all
 }
 
-// blocked reports whether g waits for another goroutine or for the network. All other states pass without help, those in
-// which the garbage collector holds a goroutine for example, and a call of the operating system may take its time.
+// blocked reports whether g waits for another goroutine or for the network. All other states pass without help, those
+// in which the garbage collector holds a goroutine for example, and a call of the operating system may take its time.
 func (g Goroutine) blocked() bool {
 	return strings.HasPrefix(g.State, "sync.") || slices.Contains([]string{"chan receive", "chan send", "select", "IO wait"}, g.State)
 }

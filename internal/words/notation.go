@@ -14,8 +14,8 @@ type Notation[T any] struct {
 	Parse   func(t *T, value string) error      // the error says what is wrong, and what would be right
 }
 
-// Of returns the notation of a value that format writes and parse reads. want is the end of parse's error for a value of
-// another kind.
+// Of returns the notation of a value that format writes and parse reads. want is the end of parse's error for a value
+// of another kind.
 func Of[T any](name, example string, format func(*T) (string, bool), parse func(t *T, value, want string) error) Notation[T] {
 	want := Want(name, example)
 	return Notation[T]{name, example, format, func(t *T, value string) error { return parse(t, value, want) }}

@@ -66,7 +66,8 @@ func (e entry) is(t trait) bool { return e.traits&t == t }
 // concurrently. It is checked only with sources that take time.
 const racing = true
 
-// op makes the entry of an operator from a function that applies it, to the sources of its diagrams or those of a check.
+// op makes the entry of an operator from a function that applies it, to the sources of its diagrams or those of a
+// check.
 func op[T any](name, label string, inputs []string, apply func(in []text) stream.Stream[T], isRacing ...bool) entry {
 	e := entry{name: name, label: label, inputs: inputs, racing: len(isRacing) > 0}
 	e.check = func(t *testing.T, ahead int) {

@@ -19,8 +19,8 @@ func TestRepeatOverRetry(t *testing.T) {
 	})
 }
 
-// repeat().retry(): a failure in any repetition restarts all of them. RxJava and RxJS do the same, Reactor with repeat(1)
-// for two runs.
+// repeat().retry(): a failure in any repetition restarts all of them. RxJava and RxJS do the same, Reactor with
+// repeat(1) for two runs.
 func TestRetryOverRepeat(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, "-a|\n-b#\n-c|\n-d|\n-e|")
@@ -68,8 +68,8 @@ func TestRetryOverConcatMap(t *testing.T) {
 	})
 }
 
-// zip().retry(): a value without a partner is dropped at the failure, and the pairs begin anew. RxJava, RxJS and Reactor
-// do the same.
+// zip().retry(): a value without a partner is dropped at the failure, and the pairs begin anew. RxJava, RxJS and
+// Reactor do the same.
 func TestRetryOverZip(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		a := streamtest.Cold[string](s, "-abc----|")
@@ -145,8 +145,8 @@ func TestRetryOverSwitchMap(t *testing.T) {
 	})
 }
 
-// scan().retry(): the state of an operator before the retry begins anew with each subscription. RxJava, RxJS and Reactor
-// do the same.
+// scan().retry(): the state of an operator before the retry begins anew with each subscription. RxJava, RxJS and
+// Reactor do the same.
 func TestRetryOverScan(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[int](s, "-12#\n-3|")

@@ -3,8 +3,8 @@
 // of ReactiveX, and says whether RxJava 3, RxJS 7 and Reactor 3 do the same.
 //
 // The catalogue (catalogue_test.go) checks every operator with streamtest.Check, and draws docs/operators.md. So do the
-// variants (variants_test.go), which are not drawn. The tests of contract_test.go check the rest of the contract for all
-// of them.
+// variants (variants_test.go), which are not drawn. The tests of contract_test.go check the rest of the contract for
+// all of them.
 package conformance_test
 
 import (

@@ -177,7 +177,8 @@ func TestCatalogue_Synchronous(t *testing.T) {
 	})
 }
 
-// If a source breaks the contract, continues after yield has returned false and then fails, the consumer sees none of it.
+// If a source breaks the contract, continues after yield has returned false and then fails, the consumer sees none of
+// it.
 func TestCatalogue_ASourceThatDoesNotStop(t *testing.T) {
 	eachEntry(t, func(t *testing.T, e entry) {
 		if e.is(trusting) {

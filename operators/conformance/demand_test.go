@@ -40,8 +40,8 @@ func (f *feed) stream() stream.Stream[int] {
 	}
 }
 
-// ahead runs s with a consumer that takes d for each value. It checks that the consumer receives the numbers 1 to total,
-// none lost and none doubled, and returns the maximum number of values that the feed was ahead of the consumer.
+// ahead runs s with a consumer that takes d for each value. It checks that the consumer receives the numbers 1 to
+// total, none lost and none doubled, and returns the maximum number of values that the feed was ahead of the consumer.
 func (f *feed) ahead(t *testing.T, s *session, src stream.Stream[int], d time.Duration) (most int) {
 	t.Helper()
 	want := 1
@@ -178,8 +178,8 @@ func TestMillionFailures(t *testing.T) {
 	}
 }
 
-// A million failures, cancelled in the middle: the context is checked before each attempt, although no source checks it.
-// RxJava and Reactor check their cancelled flag, RxJS closed.
+// A million failures, cancelled in the middle: the context is checked before each attempt, although no source checks
+// it. RxJava and Reactor check their cancelled flag, RxJS closed.
 func TestMillionFailures_Cancelled(t *testing.T) {
 	for name, h := range map[string]stream.RetryHandler{"handler": again(0), "policy": constant(0)} {
 		t.Run(name, func(t *testing.T) {

@@ -146,8 +146,8 @@ func drawing(t *testing.T, e entry) (drawn string) {
 // method finds the methods of Stream in the text of methods_go127.go, which the parser of Go 1.26 cannot read.
 var method = regexp.MustCompile(`(?m)^func \(s Stream\[T\]\) (\w+)(\[.*?\])?\(`)
 
-// functionsOnly lists the functions of package operators that take a stream and have no method. Each other method calls the
-// function of its name.
+// functionsOnly lists the functions of package operators that take a stream and have no method. Each other method calls
+// the function of its name.
 func functionsOnly(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("../../stream/methods_go127.go")

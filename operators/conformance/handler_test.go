@@ -79,8 +79,8 @@ func TestPredicate_Panics(t *testing.T) {
 	})
 }
 
-// retryWhen: the notifier emits some time after the error. Only then the source is subscribed to again. RxJava, RxJS and
-// Reactor do the same.
+// retryWhen: the notifier emits some time after the error. Only then the source is subscribed to again. RxJava, RxJS
+// and Reactor do the same.
 func TestHandler_Delays(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, "-a#\n-b#\n-c|")
@@ -89,8 +89,8 @@ func TestHandler_Delays(t *testing.T) {
 	})
 }
 
-// retryWhen: a notifier that drops an error (filter) waits for the next one. That never comes, because nothing subscribes
-// again. RxJava, RxJS and Reactor do the same.
+// retryWhen: a notifier that drops an error (filter) waits for the next one. That never comes, because nothing
+// subscribes again. RxJava, RxJS and Reactor do the same.
 func TestHandler_DropsAFailure(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, "-a#")
@@ -102,10 +102,10 @@ func TestHandler_DropsAFailure(t *testing.T) {
 	})
 }
 
-// retryWhen: a notifier merges in an external signal, "the network is back", and retries at once when it comes. Here and
-// in RxJava's Observable, a signal that comes while an attempt runs is ignored. RxJS then subscribes once more, while the
-// attempt runs. Reactor and RxJava's Flowable request one signal for each error, so an early signal can answer the next
-// error.
+// retryWhen: a notifier merges in an external signal, "the network is back", and retries at once when it comes. Here
+// and in RxJava's Observable, a signal that comes while an attempt runs is ignored. RxJS then subscribes once more,
+// while the attempt runs. Reactor and RxJava's Flowable request one signal for each error, so an early signal can
+// answer the next error.
 func TestHandler_MergesAnExternalSignal(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, "----#\n-a|")
@@ -160,8 +160,9 @@ func TestHandler_AnswersTwice(t *testing.T) {
 	})
 }
 
-// retryWhen: while a later error waits, the notifier answers an error that was answered before. The value has the number
-// of its failure, so it is ignored: no stale answer starts an attempt. In RxJava, RxJS and Reactor it would start one.
+// retryWhen: while a later error waits, the notifier answers an error that was answered before. The value has the
+// number of its failure, so it is ignored: no stale answer starts an attempt. In RxJava, RxJS and Reactor it would
+// start one.
 func TestHandler_AnswersLate(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, "-a#\n-b#\n-c|")
@@ -217,8 +218,8 @@ func TestHandler_ThatNeverLooksAtTheFailures(t *testing.T) {
 	})
 }
 
-// retry: an error that is marked as permanent, and a source that cannot run again, are not retried. The handler does not
-// receive them. RxJava, RxJS and Reactor have no such mark: each retry needs a predicate.
+// retry: an error that is marked as permanent, and a source that cannot run again, are not retried. The handler does
+// not receive them. RxJava, RxJS and Reactor have no such mark: each retry needs a predicate.
 func TestHandler_IsNotAskedAboutPermanentErrors(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		asked := handler(func(f failures) failures {

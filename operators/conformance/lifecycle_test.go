@@ -289,8 +289,8 @@ func TestRetry_TwoSubscribersAreIndependent(t *testing.T) {
 }
 
 // timeout, retry: one slow subscriber. The time that a subscriber takes for a value does not count: the timer for the
-// next value starts when the subscriber is done. So a slow subscriber causes no timeout, and does not delay another one.
-// RxJava, RxJS and Reactor start the timer after onNext too.
+// next value starts when the subscriber is done. So a slow subscriber causes no timeout, and does not delay another
+// one. RxJava, RxJS and Reactor start the timer after onNext too.
 func TestRetry_OneSlowSubscriberWithTimeout(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, "-a-b-|")

@@ -17,8 +17,8 @@ import (
 	"github.com/retrywhen/retrywhen/streamtest"
 )
 
-// waits runs a stream that always fails at once, under the policy with at most n retries. It returns the wait before each
-// retry.
+// waits runs a stream that always fails at once, under the policy with at most n retries. It returns the wait before
+// each retry.
 func waits(s *session, p retry.Policy, n int) (all []time.Duration) {
 	var last time.Time
 	src := stream.Stream[string](func(context.Context, func(string) bool) error {
@@ -107,8 +107,8 @@ func TestPolicy_JitterAtTheEndsAndInTheMiddle(t *testing.T) {
 	}
 }
 
-// Reactor: at maxBackoff the jitter still spreads the delays, below the cap. The same here: the curve is limited so that
-// the largest factor just reaches the cap. RxJava and RxJS have neither.
+// Reactor: at maxBackoff the jitter still spreads the delays, below the cap. The same here: the curve is limited so
+// that the largest factor just reaches the cap. RxJava and RxJS have neither.
 func TestPolicy_JitterStillSpreadsAtTheCap(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		b := backoff.Exponential(time.Hour, 10).Cap(115 * ms).Jitter(jitter.Default)
@@ -146,8 +146,8 @@ func TestPolicy_TransientFailuresOverTenBursts(t *testing.T) {
 	})
 }
 
-// An attempt that ran long enough restarts the count, although it delivered nothing. A shorter one does not. RxJava, RxJS
-// and Reactor have no such option.
+// An attempt that ran long enough restarts the count, although it delivered nothing. A shorter one does not. RxJava,
+// RxJS and Reactor have no such option.
 func TestPolicy_ResetWhenTheAttemptLivedLongEnough(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		policy := retry.New(backoff.Linear(10*ms), retry.Limit(2), retry.ResetAfter(5*ms))
@@ -210,8 +210,8 @@ func TestPolicy_DictatedDelaysHaveBounds(t *testing.T) {
 	})
 }
 
-// A wait that would exceed the context's deadline does not begin: the error comes at once. In RxJava, RxJS and Reactor a
-// timeout after the retry waits to its end.
+// A wait that would exceed the context's deadline does not begin: the error comes at once. In RxJava, RxJS and Reactor
+// a timeout after the retry waits to its end.
 func TestPolicy_RefusesAWaitPastTheDeadline(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		ctx, cancel := context.WithTimeout(s.Context(), 20*ms)
@@ -261,8 +261,8 @@ func TestPolicy_BudgetSharedByAHundredStreams(t *testing.T) {
 	})
 }
 
-// One policy value serves any number of subscribers, each with its own count. Reactor's Retry specs do the same. RxJS and
-// RxJava have no such value.
+// One policy value serves any number of subscribers, each with its own count. Reactor's Retry specs do the same. RxJS
+// and RxJava have no such value.
 func TestPolicy_IsSharedWithoutState(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		policy := retry.New(backoff.Quadratic(ms), retry.Limit(3))

@@ -32,8 +32,8 @@ func sending(n int, pause func()) []rxgo.Producer {
 	}}
 }
 
-// Items that a source sends long after its run has ended are received, so its goroutines end. Otherwise the bubble would
-// not end.
+// Items that a source sends long after its run has ended are received, so its goroutines end. Otherwise the bubble
+// would not end.
 func TestLateItemsAreReceived(t *testing.T) {
 	late := sending(3, func() { time.Sleep(time.Minute) })
 	just := func(i rxgo.Item) rxgo.Observable {

@@ -61,8 +61,8 @@ var (
 
 var bubble = check.Bubble
 
-// feed makes sources for a test and records their attempts. An attempt sends 1 to n, then fails. The last one sends 1 to
-// n and ends without an error.
+// feed makes sources for a test and records their attempts. An attempt sends 1 to n, then fails. The last one sends 1
+// to n and ends without an error.
 type feed struct {
 	attempts int // in all
 	n        int

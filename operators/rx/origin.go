@@ -72,8 +72,8 @@ func inspect(o rxgo.Observable) origin {
 	return origin{}
 }
 
-// drain returns how to drain items, the channel that an Observe has returned. own is the observable's context, if it was
-// opened for this subscription alone.
+// drain returns how to drain items, the channel that an Observe has returned. own is the observable's context, if it
+// was opened for this subscription alone.
 func (a origin) drain(items <-chan rxgo.Item, own *watchedContext) drain {
 	watched := own != nil && own.watched.Load()
 	switch {

@@ -20,8 +20,8 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Each test first shows a pitfall of rxgo, so that a change in rxgo is noticed, and then what this package does with the
-// same source.
+// Each test first shows a pitfall of rxgo, so that a change in rxgo is noticed, and then what this package does with
+// the same source.
 
 func always(error) bool { return true }
 
@@ -504,8 +504,8 @@ func (c *endedContext) Err() error {
 	return nil
 }
 
-// An observer that no longer receives blocks the event source, and so every other observer, also new ones. Observe waits
-// for a mutex, so this test cannot use a bubble.
+// An observer that no longer receives blocks the event source, and so every other observer, also new ones. Observe
+// waits for a mutex, so this test cannot use a bubble.
 func TestTrap_AnAbandonedObserverHoldsUpTheOthers(t *testing.T) {
 	t.Run("rxgo", func(t *testing.T) {
 		stderr, survived := inChild(t, "Retry over FromEventSource")

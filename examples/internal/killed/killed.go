@@ -54,8 +54,8 @@ func must(err error) {
 	}
 }
 
-// Effects is a file of the effects of all runs of the program, each with the position after its event: so the two are stored
-// at once. It is safe for concurrent use.
+// Effects is a file of the effects of all runs of the program, each with the position after its event: so the two are
+// stored at once. It is safe for concurrent use.
 type Effects struct {
 	mu    sync.Mutex
 	file  *os.File
@@ -164,7 +164,8 @@ func End(t *testing.T, program *exec.Cmd, killed bool) {
 	}
 }
 
-// Again starts the program as often as kills says; the i-th time it kills itself after(i) effects. Then it runs to its end.
+// Again starts the program as often as kills says; the i-th time it kills itself after(i) effects. Then it runs to its
+// end.
 func Again(t *testing.T, file string, kills int, after func(i int) int, args ...string) {
 	t.Helper()
 	for i := range kills {

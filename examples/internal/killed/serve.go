@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Serve serves the methods of a fake server, as package net/rpc has them, with the prefix "Fake.", until the test ends: a
-// server survives the kill of its client. It returns the address, for rpc.DialHTTP.
+// Serve serves the methods of a fake server, as package net/rpc has them, with the prefix "Fake.", until the test ends:
+// a server survives the kill of its client. It returns the address, for rpc.DialHTTP.
 func Serve(t *testing.T, fake any) (address string) {
 	t.Helper()
 	methods := rpc.NewServer()

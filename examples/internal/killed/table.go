@@ -12,8 +12,8 @@ import (
 // Nightly begins the command of a row whose test needs a server.
 const Nightly = "RETRYWHEN_NIGHTLY=1 "
 
-// Row fails the test unless the table of docs/recipes.md has this row: what was killed and how often, the events, and how many
-// were lost and repeated.
+// Row fails the test unless the table of docs/recipes.md has this row: what was killed and how often, the events, and
+// how many were lost and repeated.
 func Row(t *testing.T, system string, kills, events any, lost int, repeated string) {
 	t.Helper()
 	dir, err := os.Getwd()

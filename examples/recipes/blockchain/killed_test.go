@@ -48,8 +48,8 @@ func (c *chains) ByHash(hash string, found *[]block) error {
 	return err
 }
 
-// program stores the position after each block of the chain that remains, which are the events 1 to 100. The blocks 48 to 50
-// of the other one are the events 101 to 103, and that they are undone is 104 to 106.
+// program stores the position after each block of the chain that remains, which are the events 1 to 100. The blocks 48
+// to 50 of the other one are the events 101 to 103, and that they are undone is 104 to 106.
 func program(ctx context.Context, e *killed.Effects, args []string) error {
 	at := blockchain.Position{Hash: "0"}
 	e.Start(&at)

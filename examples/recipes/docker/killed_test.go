@@ -16,8 +16,8 @@ import (
 
 func TestMain(m *testing.M) { killed.Main(m, program) }
 
-// program has an effect for each container of a list that it has not had yet: there is no position, and each start lists
-// again.
+// program has an effect for each container of a list that it has not had yet: there is no position, and each start
+// lists again.
 func program(ctx context.Context, e *killed.Effects, args []string) error {
 	lists := docker.Follow(http.DefaultClient, args[0], time.Hour, policy)
 	containers := operators.ConcatMap(lists, func(list []docker.Container) stream.Stream[docker.Container] { return stream.FromSlice(list) })

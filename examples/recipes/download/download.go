@@ -1,5 +1,5 @@
-// Package download fetches a file over connections that break or fall silent, in a process that may be killed. It continues
-// where it stopped, and begins again if the file has changed since the process was killed.
+// Package download fetches a file over connections that break or fall silent, in a process that may be killed. It
+// continues where it stopped, and begins again if the file has changed since the process was killed.
 package download
 
 import (
@@ -15,15 +15,15 @@ import (
 	"github.com/retrywhen/retrywhen/retryhttp"
 )
 
-// Client returns a client whose downloads continue. silence is the longest time without a byte. If it is for many downloads
-// from one server at a time, the policy needs retry.WithBudget.
+// Client returns a client whose downloads continue. silence is the longest time without a byte. If it is for many
+// downloads from one server at a time, the policy needs retry.WithBudget.
 func Client(policy retry.Policy, silence time.Duration) *http.Client {
 	return &http.Client{Transport: retryhttp.NewTransport(nil, policy, retryhttp.ResumeBody(silence))}
 }
 
-// Download copies what is at url to the file at path. What has come is in path.part, of the version in path.etag, from where
-// a later call continues; at the end path.part becomes path. Download calls progress with the bytes so far and with all
-// bytes, which may be -1 at first. One process may write a path at a time.
+// Download copies what is at url to the file at path. What has come is in path.part, of the version in path.etag, from
+// where a later call continues; at the end path.part becomes path. Download calls progress with the bytes so far and
+// with all bytes, which may be -1 at first. One process may write a path at a time.
 func Download(ctx context.Context, client *http.Client, url, path string, progress func(done, total int64)) error {
 	part, version := path+".part", path+".etag"
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)

@@ -21,8 +21,8 @@ type Shard[Record any] struct {
 	Sequence func(Record) string
 }
 
-// ErrTrimmed is the error of DynamoDB Streams if the records after the position are older than the retention, a day. It is
-// permanent: read the table, from a position before it. Kinesis has no such error.
+// ErrTrimmed is the error of DynamoDB Streams if the records after the position are older than the retention, a day. It
+// is permanent: read the table, from a position before it. Kinesis has no such error.
 var ErrTrimmed = errors.New("the records after the position are trimmed")
 
 // Follow returns the records after the sequence number start, and ends when the shard is closed: then follow its

@@ -21,8 +21,8 @@ func New(first string, others ...string) *Hosts {
 	return &Hosts{names: append([]string{first}, others...)}
 }
 
-// Pick returns the host that worked last, and a function to call if it does not work. Of several attempts that run at one
-// time and fail, only the first goes on to the next host. After the last host comes the first.
+// Pick returns the host that worked last, and a function to call if it does not work. Of several attempts that run at
+// one time and fail, only the first goes on to the next host. After the last host comes the first.
 func (h *Hosts) Pick() (host string, failed func()) {
 	at := h.at.Load()
 	return h.names[at%uint64(len(h.names))], func() { h.at.CompareAndSwap(at, at+1) }

@@ -28,11 +28,11 @@ const Begin, End, Progress = "begin", "end", "progress"
 type marked = operators.Marked[Change, int64]
 
 // Follow returns what changes after the revision start, or, if that is 0 or compacted, a snapshot and what changes
-// after it. The rows of a transaction share its revision, and all but the last bear the one before it; a transaction that
-// is cut comes again whole.
+// after it. The rows of a transaction share its revision, and all but the last bear the one before it; a transaction
+// that is cut comes again whole.
 //
-// Progress moves the position while nothing changes, so that it is not compacted meanwhile: a process that does not store
-// it begins with a snapshot after a long pause. silence must be longer than its period, the server's
+// Progress moves the position while nothing changes, so that it is not compacted meanwhile: a process that does not
+// store it begins with a snapshot after a long pause. silence must be longer than its period, the server's
 // --watch-progress-notify-interval, by default 10 minutes. Each attempt has a client of its own, because a watch on a
 // silent connection is silent too. The policy needs retry.ResetAfter as well.
 func Follow(dial func() (*clientv3.Client, error), prefix string, start int64, silence time.Duration, policy stream.RetryHandler) stream.Stream[Change] {

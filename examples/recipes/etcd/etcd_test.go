@@ -89,8 +89,8 @@ func dial(ctx context.Context, address string) func() (*clientv3.Client, error) 
 	}
 }
 
-// program stores the revision with each row, which is an event, and with each mark, until it has had the row that its second
-// argument names. A Begin is the event 0.
+// program stores the revision with each row, which is an event, and with each mark, until it has had the row that its
+// second argument names. A Begin is the event 0.
 func program(ctx context.Context, e *killed.Effects, args []string) error {
 	start := int64(0)
 	e.Start(&start)
@@ -108,8 +108,9 @@ func program(ctx context.Context, e *killed.Effects, args []string) error {
 func TestKilled(t *testing.T)      { testKilled(t, fakeServer(t)) }
 func TestKilled_Etcd(t *testing.T) { testKilled(t, realServer(t)) }
 
-// The process is killed amid a snapshot, which begins again, at its end, after rows, and when it has stored the progress of
-// an idle watch. That is not compacted, so the next process has no snapshot; a revision that is compacted begins with one.
+// The process is killed amid a snapshot, which begins again, at its end, after rows, and when it has stored the
+// progress of an idle watch. That is not compacted, so the next process has no snapshot; a revision that is compacted
+// begins with one.
 func testKilled(t *testing.T, s server) {
 	file := filepath.Join(t.TempDir(), "effects")
 	row := func(n int) string { return "rows/" + strconv.Itoa(n) }

@@ -39,8 +39,8 @@ var next = regexp.MustCompile(`<([^<>]*)>; rel="next"`)
 // is. A value that is deleted from an earlier page moves the others forward, and one of them is skipped: for a list
 // from which values are deleted, poll by the time and the id.
 //
-// A rate limit dictates the delay, up to an hour: the policy needs retry.MaxRetryAfter. A 403 that does not say when it ends
-// waits for a minute, as GitHub's documents want. Any other 4xx is permanent.
+// A rate limit dictates the delay, up to an hour: the policy needs retry.MaxRetryAfter. A 403 that does not say when it
+// ends waits for a minute, as GitHub's documents want. Any other 4xx is permanent.
 func Follow[T any](client *http.Client, token string, start Position, every time.Duration, policy stream.RetryHandler) stream.Stream[Item[T]] {
 	return operators.Poll(every, start, func(ctx context.Context, at Position) (items []Item[T], _ Position, _ error) {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.Page, nil)

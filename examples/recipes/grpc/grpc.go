@@ -14,10 +14,11 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Watch returns the events of a server that takes a resume token, after the one of start, which is empty at first. The server
-// sends structs with a "token", and at least once per silence a heartbeat: a struct without a token. It sends its header when
-// it has subscribed the client, which ends an outage. watch returns the client's method on the connection. Each attempt has its own connection, because another call on a silent connection would receive
-// nothing either until grpc's keepalive detects that, which takes 10 s or more. The policy should have
+// Watch returns the events of a server that takes a resume token, after the one of start, which is empty at first. The
+// server sends structs with a "token", and at least once per silence a heartbeat: a struct without a token. It sends
+// its header when it has subscribed the client, which ends an outage. watch returns the client's method on the
+// connection. Each attempt has its own connection, because another call on a silent connection would receive nothing
+// either until grpc's keepalive detects that, which takes 10 s or more. The policy should have
 // retry.If(retrygrpc.IsTransient).
 func Watch(dial func() (*grpc.ClientConn, error), watch func(*grpc.ClientConn) Method, start string, silence time.Duration, policy stream.RetryHandler) stream.Stream[*structpb.Struct] {
 	return operators.Resume(start, func(at string) stream.Stream[*structpb.Struct] {

@@ -125,7 +125,8 @@ func TestWatch(t *testing.T) {
 	account.Check(t, 1, n)
 }
 
-// The outage ends when the server has accepted the call, which it says with its header, not with the first event or heartbeat.
+// The outage ends when the server has accepted the call, which it says with its header, not with the first event or
+// heartbeat.
 func TestWatch_Confirmed(t *testing.T) {
 	var calls atomic.Int64
 	recovered := make(chan struct{})

@@ -26,8 +26,8 @@ type Position [Partitions]int64
 // broker for the offsets of the beginning once, and store them.
 const Beginning = -1
 
-// After returns the position after the fetches. It counts the control records of transactions too, so that a log that ends
-// with them does not leave the position behind, where retention would delete it.
+// After returns the position after the fetches. It counts the control records of transactions too, so that a log that
+// ends with them does not leave the position behind, where retention would delete it.
 func After(at Position, fetches kgo.Fetches) Position {
 	fetches.EachRecord(func(r *kgo.Record) { at[r.Partition] = r.Offset + 1 })
 	return at

@@ -16,8 +16,8 @@ import (
 )
 
 // Tokens returns the tokens of the answer to a prompt. An attempt fails if the server sends no line within silence, not
-// even a comment, or if the response ends without "[DONE]". "retry:" and Retry-After set the minimum delay. All calls of one
-// server share a policy with retry.WithBudget.
+// even a comment, or if the response ends without "[DONE]". "retry:" and Retry-After set the minimum delay. All calls
+// of one server share a policy with retry.WithBudget.
 func Tokens(client *http.Client, url, prompt string, silence time.Duration, policy retry.Policy) stream.Stream[string] {
 	var answer stream.Stream[string] = func(ctx context.Context, yield func(string) bool) error {
 		request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(prompt))

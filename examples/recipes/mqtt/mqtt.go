@@ -1,5 +1,5 @@
-// Package mqtt receives the messages of a topic from an MQTT broker, each at least once. The consumer acknowledges a message
-// when it is done with it; what is not acknowledged comes again over the next connection.
+// Package mqtt receives the messages of a topic from an MQTT broker, each at least once. The consumer acknowledges a
+// message when it is done with it; what is not acknowledged comes again over the next connection.
 package mqtt
 
 import (
@@ -16,8 +16,8 @@ import (
 // when its connection broke.
 //
 // The consumer must call each message's Ack after its effect. The client reads nothing while the consumer works, pings
-// included: if it may take longer than the ping timeout, put a Buffer after Messages, and acknowledge in the consumer: what
-// the Buffer holds dies with the process.
+// included: if it may take longer than the ping timeout, put a Buffer after Messages, and acknowledge in the consumer:
+// what the Buffer holds dies with the process.
 func Messages(topic string, configure func(*mqtt.ClientOptions), policy stream.RetryHandler) stream.Stream[mqtt.Message] {
 	return stream.FromCallbacks(func(ctx context.Context, push func(mqtt.Message) bool) error {
 		lost := make(chan error, 1)

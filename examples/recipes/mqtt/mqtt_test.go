@@ -54,8 +54,8 @@ func TestMessages_Killed(t *testing.T) {
 
 const n = 1000
 
-// serve starts a broker whose session "reader" has the messages 1 to n, and returns its address. They are published while no
-// client comes or goes: this broker loses what is published while a session is taken over.
+// serve starts a broker whose session "reader" has the messages 1 to n, and returns its address. They are published
+// while no client comes or goes: this broker loses what is published while a session is taken over.
 func serve(t *testing.T) string {
 	t.Helper()
 	b := broker.New(&broker.Options{InlineClient: true, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})

@@ -16,7 +16,8 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Schema returns the statement that makes the table of the positions. kind is their type: bigint, text, bytea, bigint[].
+// Schema returns the statement that makes the table of the positions. kind is their type: bigint, text, bytea,
+// bigint[].
 func Schema(kind string) string {
 	return "CREATE TABLE positions (feed text PRIMARY KEY, at " + kind + " NOT NULL)"
 }
@@ -26,10 +27,11 @@ const (
 	move = "UPDATE positions SET at = $3 WHERE feed = $1 AND at = $2"
 )
 
-// Apply calls effect for each value of the feed, and returns the positions that are stored. open is one connection of the
-// feed, as operators.ResumePositions takes it, without retries: the policy renews it and the database's connection alike,
-// so a limit counts once. A *retry.Error of a policy inside open is not retried. Each attempt begins at the position in the
-// database, or at start if there is none: so it does not matter whether a transaction that has failed was committed.
+// Apply calls effect for each value of the feed, and returns the positions that are stored. open is one connection of
+// the feed, as operators.ResumePositions takes it, without retries: the policy renews it and the database's connection
+// alike, so a limit counts once. A *retry.Error of a policy inside open is not retried. Each attempt begins at the
+// position in the database, or at start if there is none: so it does not matter whether a transaction that has failed
+// was committed.
 //
 // The effects of a group, whose rows but the last bear the position before it, are one transaction; a group that is cut
 // has none. A Bookmark's position is stored too, but not returned. A statement that takes longer than silence fails.

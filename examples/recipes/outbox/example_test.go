@@ -66,7 +66,8 @@ func mail(ctx context.Context, db *sql.DB, send func(ctx context.Context, id, bo
 	if err != nil {
 		return err
 	}
-	// In any number of processes, until ctx ends. A job whose worker dies is tried again when its lease has ended: send must
-	// be idempotent. Or the effect is in this database, and j.Done(ctx, tx) in its transaction: then it is had once.
+	// In any number of processes, until ctx ends. A job whose worker dies is tried again when its lease has ended: send
+	// must be idempotent. Or the effect is in this database, and j.Done(ctx, tx) in its transaction: then it is had
+	// once.
 	return jobs.Work(ctx, 8, func(ctx context.Context, j outbox.Job) error { return send(ctx, j.ID, j.Body) })
 }

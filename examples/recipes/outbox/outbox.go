@@ -1,5 +1,5 @@
-// Package outbox keeps jobs and their retries in a table of the program's own database, SQLite or Postgres: a job is put
-// in the transaction that causes it, and a transaction of its effect may end it.
+// Package outbox keeps jobs and their retries in a table of the program's own database, SQLite or Postgres: a job is
+// put in the transaction that causes it, and a transaction of its effect may end it.
 //
 // A job whose worker dies is tried again when its lease has ended, so its handler must be idempotent, or its effect be
 // in the transaction of Job.Done.
@@ -19,8 +19,8 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// Schema is for both databases. Times are milliseconds of the database's clock. A dead row remains, with its last error.
-// This revives it:
+// Schema is for both databases. Times are milliseconds of the database's clock. A dead row remains, with its last
+// error. This revives it:
 //
 //	UPDATE outbox SET dead = FALSE, state = '', due = 0 WHERE id = $1
 const Schema = `

@@ -47,8 +47,8 @@ func sqliteSource(file string) string {
 
 // work is a worker in a process of its own. It tells the referee when a handler begins and ends. A fourth of the
 // attempts fails. The bodies say what a job does: "tx" has its effect in the transaction of Done, "own" has it in a
-// transaction before the job ends, "bad" always fails. The worker is killed right after the effects of the bodies that its
-// last argument names.
+// transaction before the job ends, "bad" always fails. The worker is killed right after the effects of the bodies that
+// its last argument names.
 func work(ctx context.Context, e *killed.Effects, args []string) error {
 	t, err := openTable(args[0], args[1])
 	if err != nil {
@@ -148,8 +148,8 @@ func TestKilled_Postgres(t *testing.T) {
 	testKills(t, "Postgres, a table of jobs", "pgx", server.URL(server.Address))
 }
 
-// Two workers at once kill themselves in turn, the one right after effects in Done's transaction, the other between an effect
-// and the end of its job: each job is done or dead, none both, and none runs in two processes at one time.
+// Two workers at once kill themselves in turn, the one right after effects in Done's transaction, the other between an
+// effect and the end of its job: each job is done or dead, none both, and none runs in two processes at one time.
 func testKills(t *testing.T, system, driver, source string) {
 	const n, kills = 1000, 20
 	table, err := openTable(driver, source)
@@ -224,8 +224,8 @@ func testKills(t *testing.T, system, driver, source string) {
 	}
 }
 
-// A job whose worker has died counts a failure, and one whose worker was told to stop does not. A job whose lease is lost
-// has no effect.
+// A job whose worker has died counts a failure, and one whose worker was told to stop does not. A job whose lease is
+// lost has no effect.
 func TestEnds(t *testing.T) {
 	table, err := openTable("sqlite", sqliteSource(filepath.Join(t.TempDir(), "app.db")))
 	if err != nil {

@@ -19,9 +19,9 @@ import (
 // Consume returns the IDs of the entries whose effect is done and acknowledged: first of those that an earlier process
 // with the same name has left, then of new ones. The policy each decides about failed effects. The entries that it
 // gives up are stored in the hash key:dead. An attempt fails when the server is silent for twice as long as a read may
-// block, or for db's ReadTimeout when it creates the group: block is best some seconds, because the server ends a read up to
-// 0.1 s late. Cancelling may take as long. Each attempt creates the
-// group, at the stream's beginning, and the stream if they are missing: a server may come back without them.
+// block, or for db's ReadTimeout when it creates the group: block is best some seconds, because the server ends a read
+// up to 0.1 s late. Cancelling may take as long. Each attempt creates the group, at the stream's beginning, and the
+// stream if they are missing: a server may come back without them.
 //
 // db must have ContextTimeoutEnabled, and MaxRetries -1, because a client that repeats a read of new entries skips
 // those whose response was lost.

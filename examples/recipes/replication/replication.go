@@ -1,9 +1,9 @@
-// Package replication follows the tables of a Postgres publication by logical replication: a snapshot of their rows, and
-// then each change, in the order of the commits. The server must have wal_level = logical.
+// Package replication follows the tables of a Postgres publication by logical replication: a snapshot of their rows,
+// and then each change, in the order of the commits. The server must have wal_level = logical.
 //
-// A slot keeps the WAL until it is read. One that nobody reads fills the server's disk: set max_slot_wal_keep_size, and drop
-// the slots that are not needed. The server then invalidates a slot that is too far behind. That is a lost position, which
-// begins with a new slot and a snapshot.
+// A slot keeps the WAL until it is read. One that nobody reads fills the server's disk: set max_slot_wal_keep_size, and
+// drop the slots that are not needed. The server then invalidates a slot that is too far behind. That is a lost
+// position, which begins with a new slot and a snapshot.
 package replication
 
 import (
@@ -21,9 +21,9 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Row is a change of a row, or a mark. A transaction is a Begin, its changes and a Commit. A snapshot is a Snapshot, an Insert
-// for each row and a Commit: rows that have not come between them do not exist any more. After a Begin or a Snapshot, drop
-// what you hold without its Commit: it was cut, and comes again.
+// Row is a change of a row, or a mark. A transaction is a Begin, its changes and a Commit. A snapshot is a Snapshot, an
+// Insert for each row and a Commit: rows that have not come between them do not exist any more. After a Begin or a
+// Snapshot, drop what you hold without its Commit: it was cut, and comes again.
 type Row struct {
 	Kind  string // Snapshot, Begin, Insert, Update, Delete, Truncate or Commit
 	Table string
@@ -37,15 +37,15 @@ const Snapshot, Begin, Insert, Update, Delete, Truncate, Commit = "snapshot", "b
 
 type marked = operators.Marked[Row, pglogrepl.LSN]
 
-// Open returns one connection, for operators.ResumePositions, or for recipes/offset, which stores the position with each
-// effect: the changes after at, or, if that is 0 or the slot does not have it any more, a snapshot and what follows it. The
-// rows of a transaction are a group: all but its Commit bear the position before it. Store At with the effects of the whole
-// group, and a Bookmark's too, before the consumer returns: the server is told then, at the latest when the stream ends, and
-// removes the WAL before it.
+// Open returns one connection, for operators.ResumePositions, or for recipes/offset, which stores the position with
+// each effect: the changes after at, or, if that is 0 or the slot does not have it any more, a snapshot and what
+// follows it. The rows of a transaction are a group: all but its Commit bear the position before it. Store At with the
+// effects of the whole group, and a Bookmark's too, before the consumer returns: the server is told then, at the latest
+// when the stream ends, and removes the WAL before it.
 //
 // It fails if the server is silent for longer than silence, of which a third is the time between two signs of life. A
-// consumer must return in less than the server's wal_sender_timeout, a minute by default. The policy needs retry.ResetAfter
-// as well.
+// consumer must return in less than the server's wal_sender_timeout, a minute by default. The policy needs
+// retry.ResetAfter as well.
 func Open(url, slot, publication string, silence time.Duration) func(at pglogrepl.LSN) stream.Stream[marked] {
 	return func(at pglogrepl.LSN) stream.Stream[marked] {
 		return stream.Stream[marked](func(ctx context.Context, yield func(marked) bool) error {
@@ -72,8 +72,8 @@ func Open(url, slot, publication string, silence time.Duration) func(at pglogrep
 	}
 }
 
-// snapshot makes the slot anew, yields the rows as they are where it begins, and returns this position; more is false if
-// the consumer has stopped. The rows bear the position 0: a snapshot that is cut is made again.
+// snapshot makes the slot anew, yields the rows as they are where it begins, and returns this position; more is false
+// if the consumer has stopped. The rows bear the position 0: a snapshot that is cut is made again.
 func snapshot(ctx context.Context, conn *pgconn.PgConn, slot, publication string, yield func(marked) bool) (at pglogrepl.LSN, more bool, err error) {
 	// The slot is active for a while if its process was killed: then it is still there, and the next attempt tries again.
 	dropped := pglogrepl.DropReplicationSlot(ctx, conn, slot, pglogrepl.DropReplicationSlotOptions{})
@@ -104,8 +104,8 @@ func snapshot(ctx context.Context, conn *pgconn.PgConn, slot, publication string
 	return at, err == nil && yield(marked{Value: Row{Kind: Commit}, At: at}), err
 }
 
-// changes yields what comes after at. The position moves when the consumer has returned, and then it is reported: every so
-// often, when the server asks for it, and at the end.
+// changes yields what comes after at. The position moves when the consumer has returned, and then it is reported: every
+// so often, when the server asks for it, and at the end.
 func changes(ctx context.Context, conn *pgconn.PgConn, at pglogrepl.LSN, every time.Duration, yield func(marked) bool) error {
 	report := func() { // a connection that is broken fails below
 		_ = pglogrepl.SendStandbyStatusUpdate(ctx, conn, pglogrepl.StandbyStatusUpdate{WALWritePosition: at, ReplyRequested: true})

@@ -37,8 +37,8 @@ func follow(url string, start pglogrepl.LSN) stream.Stream[marked] {
 	return operators.ResumePositions(start, replication.Open(url, "feed", "feed", 3*time.Second), policy)
 }
 
-// program stores the effects of each group with its position, in one write. A Snapshot is the event 0. It ends after the
-// event that its second argument names.
+// program stores the effects of each group with its position, in one write. A Snapshot is the event 0. It ends after
+// the event that its second argument names.
 func program(ctx context.Context, e *killed.Effects, args []string) error {
 	var start pglogrepl.LSN
 	e.Start(&start)
@@ -65,8 +65,8 @@ func program(ctx context.Context, e *killed.Effects, args []string) error {
 	}).ForEach(ctx, func(marked) {})
 }
 
-// write inserts the rows, in transactions of up to seven, over the server's kills. An insert whose response was lost is not
-// repeated.
+// write inserts the rows, in transactions of up to seven, over the server's kills. An insert whose response was lost is
+// not repeated.
 func write(ctx context.Context, url string, first, last int) error {
 	for n := first; n <= last; n += 1 + n%7 {
 		err := retry.Run(ctx, policy, func(ctx context.Context) error {
@@ -85,8 +85,8 @@ func write(ctx context.Context, url string, first, last int) error {
 	return nil
 }
 
-// Both sides are killed with SIGKILL while rows are written, the program right after an effect: each row comes once, in a
-// snapshot or a transaction. Then the slot is invalidated, and a snapshot begins again.
+// Both sides are killed with SIGKILL while rows are written, the program right after an effect: each row comes once, in
+// a snapshot or a transaction. Then the slot is invalidated, and a snapshot begins again.
 func TestFollow_Killed(t *testing.T) {
 	server := debian.StartPostgres(t, "wal_level=logical", "max_slot_wal_keep_size=1MB", "wal_sender_timeout=5s")
 	url, name := server.URL(server.Address), filepath.Join(t.TempDir(), "effects")

@@ -21,8 +21,8 @@ type Event struct {
 }
 
 // Events returns the events of a feed after the one with the id start. The client dials; nil is http.DefaultClient. An
-// attempt fails if nothing comes within silence, not even a heartbeat, or if the server closes the connection. The failure
-// is permanent if the server's code means that a retry cannot help.
+// attempt fails if nothing comes within silence, not even a heartbeat, or if the server closes the connection. The
+// failure is permanent if the server's code means that a retry cannot help.
 func Events(client *http.Client, url string, start int, silence time.Duration, policy stream.RetryHandler) stream.Stream[Event] {
 	return operators.Resume(start, func(at int) stream.Stream[Event] {
 		var connection stream.Stream[Event] = func(ctx context.Context, yield func(Event) bool) error {

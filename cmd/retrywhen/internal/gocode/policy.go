@@ -19,8 +19,8 @@ import (
 //
 //	var policy = retry.New(backoff.Exponential(100*time.Millisecond, 2).Cap(30*time.Second).Jitter(jitter.Full), retry.Limit(5))
 //
-// For ByKey and ByOrdinal it is a function of the key or the ordinal, after a variable with the policy's budget. The code
-// imports those of the packages backoff, jitter, retry and time that it names.
+// For ByKey and ByOrdinal it is a function of the key or the ordinal, after a variable with the policy's budget. The
+// code imports those of the packages backoff, jitter, retry and time that it names.
 func Policy(name string, p retry.Policy, place sim.Placement) string {
 	curve, of := p.Backoff(), ""
 	switch place {

@@ -5,8 +5,8 @@
 //
 // Numbers computes the page's numbers with package sim; the page's script only draws them. Handler serves the page and
 // the numbers. WriteSite writes the page for a file server, with a worker that computes the same numbers (see the
-// folders wasm and site). WriteResult writes the page as one file with the numbers in it. A State is everything that the
-// page shows. Its Query is the query of the page's address.
+// folders wasm and site). WriteResult writes the page as one file with the numbers in it. A State is everything that
+// the page shows. Its Query is the query of the page's address.
 //
 // The scripts assets/app.js and worker.js are built from src by
 //

@@ -8,8 +8,8 @@ import (
 	"github.com/retrywhen/retrywhen/sim"
 )
 
-// part returns the n-th part of the time that is left until ctx ends, as the maximum real time of a part of the work; 0,
-// which is no limit, if it does not end by itself.
+// part returns the n-th part of the time that is left until ctx ends, as the maximum real time of a part of the work;
+// 0, which is no limit, if it does not end by itself.
 func part(ctx context.Context, n int) time.Duration {
 	end, ok := ctx.Deadline()
 	if !ok {

@@ -40,9 +40,9 @@ const MaxQuery = 8 << 10
 // errNoKind is the error for an unknown kind of numbers.
 var errNoKind = errors.New("no such numbers")
 
-// Numbers returns the page's numbers of a kind, for encoding/json. The kind is defaults, state, scene, run, more, or a Tab; the
-// query is that of the page's address. The server and the worker of the page use it. It fails for an invalid query, for
-// an unknown kind, and when ctx ends.
+// Numbers returns the page's numbers of a kind, for encoding/json. The kind is defaults, state, scene, run, more, or a
+// Tab; the query is that of the page's address. The server and the worker of the page use it. It fails for an invalid
+// query, for an unknown kind, and when ctx ends.
 func Numbers(ctx context.Context, kind, query string) (any, error) {
 	values, err := url.ParseQuery(query)
 	if err != nil {

@@ -64,8 +64,8 @@ func WriteResult(w io.Writer, t Tab, commandLine string, r report.Result) error 
 // alonePage is the name under which the script finds alone.
 const alonePage = "alone.html"
 
-// alone returns the page as one file without data, and without what the site says of itself. A page that is saved is this
-// with the data of the page.
+// alone returns the page as one file without data, and without what the site says of itself. A page that is saved is
+// this with the data of the page.
 func alone() (string, error) {
 	files := map[string]string{}
 	for _, name := range []string{"index.html", "app.css", "app.js", "app.licenses.txt"} {

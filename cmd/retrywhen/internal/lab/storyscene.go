@@ -15,8 +15,8 @@ import (
 	"github.com/retrywhen/retrywhen/sim"
 )
 
-// scene is the median run of an overload as a picture that the page's script can play: callers, a queue and a server, and
-// under them the requests over time. The picture shows the end of the run.
+// scene is the median run of an overload as a picture that the page's script can play: callers, a queue and a server,
+// and under them the requests over time. The picture shows the end of the run.
 type scene struct {
 	title   string
 	load    float64

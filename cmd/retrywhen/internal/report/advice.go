@@ -69,8 +69,8 @@ func (x *Choices) overload(seed uint64) (Overload, int) {
 }
 
 // advise returns the two recommended policies: for a request the recommended backoff with the first bounds with which a
-// server that stalls recovers in all runs; if there are none, those with which it recovers in most, and the last ones if
-// it never does. For a job the backoff alone.
+// server that stalls recovers in all runs; if there are none, those with which it recovers in most, and the last ones
+// if it never does. For a job the backoff alone.
 func (x *Choices) advise(ctx context.Context) ([]advice, error) {
 	s := x.Strategies[x.Result.Recommended]
 	job := Strategy{Name: "job", Policy: s.Policy, Placement: s.Placement}

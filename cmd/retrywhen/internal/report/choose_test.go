@@ -61,8 +61,9 @@ func TestChooseShows(t *testing.T) {
 	}
 }
 
-// The request's policy has what the job's backoff has, and a limit, a timeout and a budget with which the server recovers
-// in all runs. With more processes the budget is smaller, also if there are so many that none saves the server.
+// The request's policy has what the job's backoff has, and a limit, a timeout and a budget with which the server
+// recovers in all runs. With more processes the budget is smaller, also if there are so many that none saves the
+// server.
 func TestRecommendedPolicies(t *testing.T) {
 	c := DefaultChoose()
 	c.Runs, c.Capacity, c.Outages, c.Timeout = 1, leastRate, c.Outages[:2], 2*time.Second

@@ -20,7 +20,8 @@ var update = flag.Bool("update", false, "write the results into testdata")
 // narrow has the cases whose text is that of a narrow terminal.
 var narrow = map[string]bool{"herd": true, "boundary": true, "show": true}
 
-// goldenCases are small simulations, one of each model. Most compare two policies or more, one of which has no result or no end.
+// goldenCases are small simulations, one of each model. Most compare two policies or more, one of which has no result
+// or no end.
 func goldenCases(t *testing.T) map[string]func(context.Context) (Result, error) {
 	t.Helper()
 	full, tiled := "a: exponential base=1s factor=2 jitter=full", "b: linear d=3s tiled"

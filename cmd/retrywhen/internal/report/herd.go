@@ -30,8 +30,8 @@ type Herd struct {
 	Progress   Progress
 }
 
-// DefaultHerd returns the default of the command: the comparison of "Visualization of backoff functions", with an answer
-// to its open question.
+// DefaultHerd returns the default of the command: the comparison of "Visualization of backoff functions", with an
+// answer to its open question.
 func DefaultHerd() Herd {
 	return Herd{Jobs: 100, Retries: 5, Strategies: MustParse(
 		"constant: constant d=5m",
@@ -197,8 +197,9 @@ func (r *HerdResult) JSON() any {
 	return short
 }
 
-// barBin returns the width of the bars of the chart that ends at end, next to others with these ends. It is one for all,
-// so that their heights can be compared, unless the longest one would then have too many bars, or the shortest too few.
+// barBin returns the width of the bars of the chart that ends at end, next to others with these ends. It is one for
+// all, so that their heights can be compared, unless the longest one would then have too many bars, or the shortest too
+// few.
 func barBin(end time.Duration, all []time.Duration) time.Duration {
 	const most, least = 1500, 10
 	var shortest, longest time.Duration

@@ -50,7 +50,8 @@ func (c *compared) note(err error) string {
 	return note(err)
 }
 
-// extremes returns the elements with the smallest and with the largest value among those that have one; nil if none has.
+// extremes returns the elements with the smallest and with the largest value among those that have one; nil if none
+// has.
 func extremes[T any](all []T, value func(*T) (v float64, ok bool)) (least, most *T) {
 	var low, high float64
 	for i := range all {

@@ -38,8 +38,8 @@ var Today = []struct{ Name, Text string }{
 	{"aws-2026", "AWS SDK, 14 a retry: exponential base=50ms factor=2 cap=20s jitter=full limit=2 budget=500,14,1"},
 }
 
-// ParseStrategy parses the text form of a strategy: a name of Today; or optionally a name and a colon, then a policy's text form, with any
-// of these options:
+// ParseStrategy parses the text form of a strategy: a name of Today; or optionally a name and a colon, then a policy's
+// text form, with any of these options:
 //
 //	place=by-key          the sim.Placement, also by-ordinal
 //	layers=3              the number of layers of an Overload

@@ -9,7 +9,8 @@ import (
 	"github.com/retrywhen/retrywhen/sim"
 )
 
-// A word without effect gets a note with the reason, and is left out by Used. The same word is accepted where it has one.
+// A word without effect gets a note with the reason, and is left out by Used. The same word is accepted where it has
+// one.
 func TestNotes(t *testing.T) {
 	slots := Outage{Outage: sim.Outage{Slots: true, Timeout: 2 * time.Second}}
 	budget := Outage{Budget: retry.NewBudget(10, 1, 0.1)}

@@ -26,8 +26,8 @@ type Postgres struct {
 	data    string
 }
 
-// StartPostgres starts a server on a free port for the duration of the test, with settings such as "wal_level=logical". Its
-// user "postgres" has no password.
+// StartPostgres starts a server on a free port for the duration of the test, with settings such as "wal_level=logical".
+// Its user "postgres" has no password.
 func StartPostgres(t *testing.T, settings ...string) *Postgres {
 	t.Helper()
 	initdb := Program(t, "initdb", "postgresql", "/usr/lib/postgresql/*/bin")
@@ -85,8 +85,8 @@ func StartPostgres(t *testing.T, settings ...string) *Postgres {
 	return p
 }
 
-// Kill kills the server's first process with SIGKILL, which ends the others, and starts it again. It may be called on any
-// goroutine.
+// Kill kills the server's first process with SIGKILL, which ends the others, and starts it again. It may be called on
+// any goroutine.
 func (p *Postgres) Kill(t *testing.T) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(p.data, "postmaster.pid"))

@@ -18,8 +18,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// visit runs a plan that watches a key, over connections that serve answers, for a time, and returns when it dialled, and how often its
-// handler was called.
+// visit runs a plan that watches a key, over connections that serve answers, for a time, and returns when it dialled,
+// and how often its handler was called.
 func visit(t *testing.T, lasts time.Duration, serve func(dial int, c net.Conn)) (dials []time.Time, calls int) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex

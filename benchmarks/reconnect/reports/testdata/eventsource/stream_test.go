@@ -15,8 +15,8 @@ import (
 	"github.com/launchdarkly/eventsource"
 )
 
-// run runs a stream for an hour, whose request's context ends after a time. Connections are served, or refused. It returns how many there
-// were, and whether the stream has ended before the connections were closed.
+// run runs a stream for an hour, whose request's context ends after a time. Connections are served, or refused. It
+// returns how many there were, and whether the stream has ended before the connections were closed.
 func run(t *testing.T, ctxEnds time.Duration, serve func(n int, c net.Conn)) (connections int, ended bool) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex

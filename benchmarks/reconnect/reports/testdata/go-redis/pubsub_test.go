@@ -15,7 +15,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// run runs a subscription's Channel for a time, over connections that are served, or refused, and returns when it dialled.
+// run runs a subscription's Channel for a time, over connections that are served, or refused, and returns when it
+// dialled.
 func run(t *testing.T, lasts time.Duration, serve func(c net.Conn)) (dials []time.Time) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -53,7 +54,8 @@ func run(t *testing.T, lasts time.Duration, serve func(c net.Conn)) (dials []tim
 	return dials
 }
 
-// subscribe takes a subscription, and answers no PING. It returns when the connection has ended, or at once if it should.
+// subscribe takes a subscription, and answers no PING. It returns when the connection has ended, or at once if it
+// should.
 func subscribe(c net.Conn, returns bool) {
 	for in := bufio.NewScanner(c); in.Scan(); {
 		switch strings.ToLower(in.Text()) {

@@ -19,7 +19,8 @@ import (
 
 const version = "2025-11-25"
 
-// server is a transport to a server that accepts a session, and answers requests for its stream and for its end with functions.
+// server is a transport to a server that accepts a session, and answers requests for its stream and for its end with
+// functions.
 type server struct {
 	stream func(r *http.Request) string // "" for no answer
 	ends   func()

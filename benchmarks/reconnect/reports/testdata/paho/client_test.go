@@ -14,7 +14,8 @@ import (
 	mqtt "github.com/eclipse/paho.mqtt.golang"
 )
 
-// run runs a client over connections that are served with their number, or refused, calls f, and returns when it dialled.
+// run runs a client over connections that are served with their number, or refused, calls f, and returns when it
+// dialled.
 func run(t *testing.T, after time.Duration, serve func(n int, c net.Conn) bool, f func(mqtt.Client)) (dials []time.Time) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(after)

@@ -22,8 +22,8 @@ func events(body string) string {
 	return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", len(body), body)
 }
 
-// run runs a client until it has ended or a time has passed. Each connection is served with its number and its request's Last-Event-ID, or
-// refused. It returns the data of all events, and whether the client has ended.
+// run runs a client until it has ended or a time has passed. Each connection is served with its number and its
+// request's Last-Event-ID, or refused. It returns the data of all events, and whether the client has ended.
 func run(t *testing.T, ctxEnds, lasts time.Duration, serve func(n int, lastEventID string, c net.Conn)) (got []string, ended bool) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
