@@ -101,8 +101,8 @@ Exit codes, apart from the command's own:
 			if err != nil {
 				return fmt.Errorf("run: --backoff: %w", err)
 			}
-			for _, u := range report.UnusedWords(report.Show{}, parsed) {
-				fmt.Fprintf(c.ErrOrStderr(), "retrywhen: run: %s has no effect here: a command is one operation\n", u.Word)
+			for _, u := range report.UnusedWords(report.Command{}, parsed) {
+				fmt.Fprintf(c.ErrOrStderr(), "retrywhen: run: %s has no effect here: %s\n", u.Word, u.Why)
 			}
 			policy := parsed.Policy
 			switch {

@@ -29,12 +29,12 @@ A policy is one quoted text. It begins with one of these curves:
   constant d=1s                      1s forever
   linear d=1s                        1s 2s 3s 4s
   quadratic d=1s                     1s 4s 9s 16s
-  polynomial d=1s degree=1.5         d·n^degree
+  polynomial d=1s degree=1.5         d·n^degree, n from 1
   exponential base=100ms factor=2    100ms 200ms 400ms
   fibonacci d=1s                     1s 1s 2s 3s 5s
   table delays=10ms,100ms,1s         these, then the last one forever
-  sidekiq                            k⁴ + 15 + rand·30·(k+1) s
-  buckets unit=1s exponent=3         between k³ and (k+2)³ s
+  sidekiq                            k⁴ + 15 + rand·30·(k+1) s, k from 0
+  buckets unit=1s exponent=3         between k³ and (k+2)³ s, k from 0
   decorrelated base=100ms            between base and 3·the previous wait
 
 Any of these words may follow:

@@ -38,7 +38,7 @@ type Schedule struct {
 	Name   string `json:"name"`
 	Policy string `json:"policy"`
 	Rows   []Row  `json:"rows"`
-	// End is why the policy gives up after the last row, "" if it does not.
+	// End is why the policy gives up after the last row, even with the shortest waits, "" if it need not.
 	End string `json:"end,omitempty"`
 	// Go is the Go code of the policy.
 	Go string `json:"go"`

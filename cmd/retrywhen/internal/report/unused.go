@@ -104,8 +104,21 @@ func (s Strategy) resetAfter() (time.Duration, bool) {
 }
 
 func (x Show) reasons(Strategy) map[string]string {
-	const why = "a schedule is that of one operation"
-	return map[string]string{"place": why, "layers": why, "processes": why}
+	const one, waits = "a schedule is that of one operation", "a schedule is of waits alone"
+	return map[string]string{
+		"place": one, "layers": one, "processes": one, "attempttimeout": waits, "resetafter": waits, "resetafteritems": waits,
+		"maxretryafter": waits, "budget": "a schedule spends none",
+	}
+}
+
+// Command is a command that is run again.
+type Command struct{}
+
+func (Command) reasons(Strategy) map[string]string {
+	const one = "a command is one operation"
+	return map[string]string{
+		"place": one, "layers": one, "processes": one, "resetafteritems": "a command delivers no items", "maxretryafter": "a command dictates no delay",
+	}
 }
 
 func (h Herd) reasons(s Strategy) map[string]string {
