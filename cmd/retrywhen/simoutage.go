@@ -33,8 +33,8 @@ one process, or as many as --processes or a policy's option processes= says.`,
   retrywhen sim outage "equal: exponential base=1s factor=2 cap=30s jitter=equal"
   retrywhen sim outage --limit 3 --return 20s --budget 100,1,0.1,10`,
 		RunE: func(c *cobra.Command, args []string) error {
-			if in.Limit < 0 {
-				return fmt.Errorf("outage: --limit is %d, want at least 0", in.Limit)
+			if in.Limit < 0 || in.Limit == 0 && c.Flags().Changed("limit") {
+				return fmt.Errorf("outage: --limit is %d, want at least 1", in.Limit)
 			}
 			if c.Flags().Changed("budget") {
 				var err error

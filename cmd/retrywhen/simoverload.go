@@ -81,6 +81,9 @@ func checkOverload(c *cobra.Command, args []string, in *report.Overload) error {
 		_, ok := s.Policy.AttemptTimeout()
 		own = own && ok
 	}
+	if in.Timeout < 0 {
+		return fmt.Errorf("%s: --timeout is %v, want at least 0", c.Name(), in.Timeout)
+	}
 	if own && c.Flags().Changed("timeout") {
 		return fmt.Errorf("%s: --timeout has no effect, because each policy has its own attempttimeout=: want one of the two", c.Name())
 	}

@@ -62,13 +62,18 @@ func ParseStrategy(text string) (Strategy, error) {
 	} else {
 		rest = text
 	}
+	seen := map[string]bool{}
 	for word := range strings.FieldsSeq(rest) {
-		key, value, _ := strings.Cut(word, "=")
-		own, ok := words[strings.ToLower(key)]
+		key, value, _ := strings.Cut(strings.ToLower(word), "=")
+		own, ok := words[key]
 		if !ok {
 			continue
 		}
-		if !own.set(&s, strings.ToLower(value)) {
+		if seen[key] {
+			return Strategy{}, fmt.Errorf("%q: want %s= once", word, key)
+		}
+		seen[key] = true
+		if !own.set(&s, value) {
 			return Strategy{}, fmt.Errorf("%q: want %s", word, own.want)
 		}
 		rest = strings.Replace(rest, word, strings.Repeat(" ", len(word)), 1)

@@ -74,6 +74,7 @@ func TestParseStrategyCountsColumnsFromTheBeginning(t *testing.T) {
 		"exponental base=1s":                  `"exponental" at column 1:`,
 		"mine: exponental base=1s":            `"exponental" at column 7:`,
 		"märz 2:linear d=1s jiter=full":       `"jiter=full" at column 20:`,
+		"linear d=1s layers=3 LAYERS=4":       `"LAYERS=4": want layers= once`,
 		"a: linear d=1s place=by-key nope=1s": `"nope=1s" at column 29:`,
 	} {
 		if _, err := ParseStrategy(text); err == nil || !strings.Contains(err.Error(), want) {
