@@ -68,7 +68,8 @@ func (p Policy) Words() []backoff.Word {
 	return all
 }
 
-// String returns the policy's text form, which Parse reads: the backoff and the options that have a text form.
+// String returns the policy's text form: the backoff and the options that have one. Parse reads it, unless the backoff
+// has none.
 func (p Policy) String() string { return words.Join(p.Words()) }
 
 // MarshalText returns the text form. It fails if the backoff has none.
