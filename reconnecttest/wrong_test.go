@@ -172,7 +172,7 @@ var others = []wrong{
 	{"TCP: it gives up after three tries", prove.GaveUp, of(serveLines(events), byHand{tries: 3}.run)},
 	{"TCP: the end of a connection is its end", prove.Ended, of(serveLines(events), byHand{onEnd: func() error { return nil }}.run)},
 	{"TCP: it reads on after an error", prove.Hot, of(serveLines(events), byHand{again: true}.run)},
-	{"TCP: it writes without a pause", prove.Unjudged, of(serveLines(events), byHand{keepAlive: true}.run)},
+	{"TCP: it writes without a pause", prove.Hot, of(serveLines(events), byHand{keepAlive: true}.run)},
 	{"TCP: no deadline in the handshake", prove.Silent, of(greeted(events), byHand{greeting: true, noHandshake: always}.run)},
 	{"HTTP: no timeout", prove.Silent, of(serveEvents(events, absolute), eventSource{timeout: "none"}.run)},
 	{"HTTP: half an event", prove.Foreign, of(serveEvents(events, absolute), eventSource{half: true}.run)},
