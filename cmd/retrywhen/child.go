@@ -107,7 +107,7 @@ func (c *child) kill(p *os.Process) {
 }
 
 // noticed is called when a process has ended, stopped or gone on. It reports, once for each time, whether the command
-// has been stopped by a signal that was not forwarded.
+// has been stopped, other than by ^Z or a signal that was forwarded.
 func (c *child) noticed() (stopped bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -139,6 +139,7 @@ func (c *child) limit(d, killAfter time.Duration) (tooLong func() bool) {
 		if c.process != nil {
 			reached = true
 			sendSignal(c.process, s, c.group)
+			resume(c.process, c.group) // a process that is stopped cannot end
 		}
 	}
 	soft := time.AfterFunc(d, func() { send(softly) })

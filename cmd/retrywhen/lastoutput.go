@@ -8,14 +8,17 @@ import (
 )
 
 // lastOutput keeps the output of the last attempt in a temporary file, so that nothing of a failed attempt remains.
-type lastOutput struct{ file *os.File }
+type lastOutput struct {
+	file    *os.File
+	removed bool // from its folder, so that nothing remains if run is killed; Windows removes no open file
+}
 
 func newLastOutput() (*lastOutput, error) {
 	f, err := os.CreateTemp("", "retrywhen-*.out")
 	if err != nil {
 		return nil, err
 	}
-	return &lastOutput{f}, nil
+	return &lastOutput{f, os.Remove(f.Name()) == nil}, nil
 }
 
 // restart deletes what has been written.
@@ -30,7 +33,11 @@ func (o *lastOutput) copyTo(w io.Writer) error {
 	if err == nil {
 		_, err = io.Copy(w, o.file)
 	}
-	return errors.Join(err, o.file.Close(), os.Remove(o.file.Name()))
+	err = errors.Join(err, o.file.Close())
+	if !o.removed {
+		err = errors.Join(err, os.Remove(o.file.Name()))
+	}
+	return err
 }
 
 // outputs says of which attempts the output goes to stdout.

@@ -36,8 +36,9 @@ func TestRunStops(t *testing.T) {
 	}
 }
 
-// A stop that run has forwarded is no news; one from elsewhere is.
-func TestRunSaysNothingOfAStopThatItForwarded(t *testing.T) {
+// A ^Z is no news, whether run has forwarded it or the terminal has sent it to the command before run sees it. Another
+// stop is.
+func TestRunSaysNothingOfAStopByTheUser(t *testing.T) {
 	args := asChild(t, "default")[1:]
 	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
 	out, err := cmd.StdoutPipe()
@@ -64,6 +65,14 @@ func TestRunSaysNothingOfAStopThatItForwarded(t *testing.T) {
 	c.pass(syscall.SIGWINCH) // before the notice of the stop is read
 	if c.noticed() {
 		t.Error("a forwarded stop is reported")
+	}
+	c.pass(syscall.SIGCONT)
+	if err := cmd.Process.Signal(syscall.SIGTSTP); err != nil {
+		t.Fatal(err)
+	}
+	wait()
+	if c.noticed() {
+		t.Error("a ^Z is reported")
 	}
 	c.pass(syscall.SIGCONT)
 	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {

@@ -194,8 +194,14 @@ func TestRunTimeout(t *testing.T) {
 	}
 }
 
-// The process receives SIGTERM, and not SIGKILL before killAfter is over.
+// The process receives SIGTERM, also if it is stopped, and not SIGKILL before killAfter is over.
 func TestRunTimeoutEndsSoftly(t *testing.T) {
+	for name, stopped := range map[string]bool{"runs": false, "is stopped": true} {
+		t.Run(name, func(t *testing.T) { timeoutEndsSoftly(t, stopped) })
+	}
+}
+
+func timeoutEndsSoftly(t *testing.T, stopped bool) {
 	args := asChild(t, "trap", "0")[1:]
 	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
 	out, err := cmd.StdoutPipe()
@@ -210,6 +216,14 @@ func TestRunTimeoutEndsSoftly(t *testing.T) {
 	if _, err := in.ReadString('\n'); err != nil { // it is ready
 		t.Fatal(err)
 	}
+	if stopped {
+		if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := syscall.Wait4(cmd.Process.Pid, nil, syscall.WUNTRACED, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
 	tooLong := c.limit(1, time.Hour)
 	got, _ := in.ReadString('\n')
 	if err := cmd.Wait(); err != nil || got != "got terminated\n" || !tooLong() {
@@ -221,6 +235,26 @@ func TestRunStartsNothingAfterASignal(t *testing.T) {
 	c := child{signal: os.Interrupt}
 	if err := c.start(exec.CommandContext(t.Context(), "true"), false); err != errEnded || c.process != nil {
 		t.Errorf("%v, a process: %v", err, c.process)
+	}
+}
+
+// The file of --stdout last has no name, so nothing remains of it if run is killed or its reader leaves.
+func TestRunLeavesNoFile(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	if out, errOut, code := result(t, "run", "--stdout=last", "--", "sh", "-c", `ls -A "$TMPDIR"; echo done`); out != "done\n" || code != 0 {
+		t.Errorf("stdout %q, stderr %q, exit code %d", out, errOut, code)
+	}
+}
+
+func TestRunNamesAMissingInterpreter(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.WriteFile(folder+"/script", []byte("#!/no/such/interpreter\n"), 0o700); err != nil { //nolint:gosec // it is to be run
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", folder+":"+os.Getenv("PATH"))
+	_, errOut, code := result(t, "run", "--", "script")
+	if errOut != "retrywhen: script: its interpreter, in the first line, does not exist\n" || code != 127 {
+		t.Errorf("stderr %q, exit code %d", errOut, code)
 	}
 }
 

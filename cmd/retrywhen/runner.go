@@ -41,8 +41,8 @@ type runner struct {
 	foreground bool // the command stays in our own process group
 }
 
-// received returns the signals that run needs: those that are passed on, and those about the command. Signals that were
-// ignored when run started, as with nohup, are not passed on.
+// received returns the signals that run needs: those that are passed on, and those about the command. SIGHUP and SIGINT
+// are not passed on if they were ignored when run started, as with nohup. Of others signal.Ignored does not know.
 func received() []os.Signal {
 	return slices.DeleteFunc(slices.Concat(passedOn, noticed), signal.Ignored)
 }
@@ -236,7 +236,7 @@ func (r *runner) attempt() error {
 		cmd.Stdin = r.stdin
 	}
 	if err := r.child.start(cmd, r.foreground); err != nil {
-		return r.notStarted(err)
+		return r.notStarted(cmd.Path, err)
 	}
 	tooLong := r.child.limit(r.timeout, r.killAfter)
 	err := cmd.Wait()
@@ -262,9 +262,9 @@ func (r *runner) attempt() error {
 }
 
 // notStarted returns the failure of an attempt whose process could not be started.
-func (r *runner) notStarted(err error) error {
+func (r *runner) notStarted(path string, err error) error {
 	command := r.args[0]
-	switch _, found := os.Stat(command); {
+	switch _, found := os.Stat(path); {
 	case errors.Is(err, errEnded), errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.ENOMEM), errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
 		return err
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist) && found != nil:

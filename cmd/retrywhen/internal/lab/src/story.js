@@ -106,6 +106,7 @@ export function screen(section, kind = "scene") {
       if (running !== mine) return;
       figure.innerHTML = html;
       figure.dataset.query = query;
+      if (longer) longer.disabled = new URLSearchParams(query).get("watch") === watches.at(-1);
       shot = null;
       say(verdict);
       if (plays && !still.matches) play(from);
@@ -119,8 +120,7 @@ export function screen(section, kind = "scene") {
   button.addEventListener("click", () => (figure.classList.contains("playing") ? stop() : play()));
   longer?.addEventListener("click", () => {
     const q = new URLSearchParams(figure.dataset.query);
-    q.set("watch", watches.shift());
-    longer.disabled = !watches.length;
+    q.set("watch", watches[watches.indexOf(q.get("watch")) + 1]);
     shot ??= film(figure);
     show(q.toString(), {from: shot.end});
   });
