@@ -143,10 +143,11 @@ func TestKeyedTilesGiveEachJobAFixedPlace(t *testing.T) {
 // A key or an ordinal fixes the draw, so the delays are not random.
 func TestIsRandom(t *testing.T) {
 	b := backoff.Constant(time.Second).Jitter(jitter.Full)
+	draws := backoff.Func(func(_ int, u float64) time.Duration { return time.Duration(u * float64(time.Hour)) })
 	for _, c := range []struct {
 		b    backoff.Backoff
 		want bool
-	}{{b, true}, {b.Keyed(1), false}, {b.Ordinal(1), false}, {backoff.Constant(time.Second), false}, {backoff.Sidekiq(), true}} {
+	}{{b, true}, {b.Keyed(1), false}, {b.Ordinal(1), false}, {backoff.Constant(time.Second), false}, {backoff.Sidekiq(), true}, {draws, true}, {draws.Keyed(1), false}} {
 		if got := c.b.IsRandom(); got != c.want {
 			t.Errorf("%v is random: %v, want %v", c.b, got, c.want)
 		}

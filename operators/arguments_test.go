@@ -20,6 +20,34 @@ func TestExpBackoff_OfNothing(t *testing.T) {
 	}
 }
 
+// The options come after the number of retries.
+func TestExpBackoff_OptionsAreAppliedAfterwards(t *testing.T) {
+	err := retry.Run(t.Context(), operators.ExpBackoff(jitter.None, 0, 1, retry.Limit(2)), func(context.Context) error { return errBoom })
+	if e, ok := err.(*retry.Error); !ok || e.Attempts != 3 {
+		t.Errorf("got %v, want a *retry.Error after 3 attempts", err)
+	}
+}
+
+// A Failure answers the failure with its N alone, any other value the one that waits.
+func TestRetryWhen_WhichFailureIsAnswered(t *testing.T) {
+	for answer, want := range map[any]int{stream.Failure{N: 1}: 2, stream.Failure{N: 2}: 1, stream.Failure{}: 2, "any": 2} {
+		runs := 0
+		src := stream.Defer(func(context.Context) stream.Stream[int] { runs++; return stream.Fail[int](errBoom) })
+		err := operators.RetryWhen(src, func(failures stream.Stream[stream.Failure]) stream.Stream[any] {
+			return operators.Map(failures.Take(1), func(stream.Failure) any { return answer })
+		}).ForEach(t.Context(), func(int) {})
+		if err != errBoom || runs != want {
+			t.Errorf("answered with %v: %d attempts, %v; want %d", answer, runs, err, want)
+		}
+	}
+}
+
+func TestPair_String(t *testing.T) {
+	if got := (operators.Pair[int, string]{First: 1, Second: "a"}).String(); got != "(1, a)" {
+		t.Error(got)
+	}
+}
+
 // A handler of failures to failures is what stream.RetryWhen takes.
 func TestRetryWhen_AHandlerThatReturnsFailures(t *testing.T) {
 	runs := 0

@@ -62,7 +62,7 @@ type Choices struct {
 type Choice struct {
 	Strategy
 	Meets     bool           `json:"meets"`     // whether it is a policy for a job, and meets the targets
-	Refusals  float64        `json:"refusals"`  // per client, on average, after the server's return, over all outages
+	Refusals  float64        `json:"refusals"`  // per client, on average, after the server's return, in all outages together
 	Attempts  Counts         `json:"attempts"`  // of the clients, in an outage of an hour; each client's are counted up to MostAttempts+1
 	FirstWait Spread         `json:"firstWait"` // the wait of an operation that fails once, alone
 	End       time.Duration  `json:"after"`     // the time from the server's return until all clients are served: the longest median of all outages

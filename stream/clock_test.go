@@ -10,6 +10,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
+	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -53,8 +54,9 @@ func TestWithClock_EveryTimedOperator(t *testing.T) {
 		at   time.Duration
 		end  error
 	}{
-		"Timer":           {s: marks(stream.Timer(5 * ms)), want: []ev{{5 * ms, 1}}, at: 5 * ms},
-		"Interval":        {s: marks(stream.Interval(3 * ms).Take(2)), want: []ev{{3 * ms, 1}, {6 * ms, 1}}, at: 6 * ms},
+		"Timer":           {s: operators.Map(stream.Timer(5*ms), sinceMocked), want: []ev{{5 * ms, 5}}, at: 5 * ms},
+		"Interval":        {s: operators.Map(stream.Interval(3*ms), sinceMocked).Take(2), want: []ev{{3 * ms, 3}, {6 * ms, 6}}, at: 6 * ms},
+		"RetryWhen":       {s: slow(1).MustNotEnd(errBoom).RetryWhen(noteLasted), want: []ev{{4 * ms, 1}}, at: 4 * ms, end: lasted(4 * ms)},
 		"Delay":           {s: slow(1, 2), want: []ev{{4 * ms, 1}, {8 * ms, 2}}, at: 8 * ms},
 		"Timeout":         {s: stream.Of(1).Concat(stream.Never[int]()).Timeout(5 * ms), want: []ev{{0, 1}}, at: 5 * ms, end: stream.ErrTimeout},
 		"Timeout in time": {s: slow(1, 2).Timeout(5 * ms), want: []ev{{4 * ms, 1}, {8 * ms, 2}}, at: 8 * ms},
@@ -89,6 +91,53 @@ func TestWithClock_EveryTimedOperator(t *testing.T) {
 			// Mock.Add sleeps a little on the system's clock, which the streams must not.
 			if d := time.Since(system); d > time.Second {
 				t.Errorf("it took %v of the system's time", d)
+			}
+		})
+	}
+}
+
+// sinceMocked returns how many milliseconds after the first instant of a mock clock now is.
+func sinceMocked(now time.Time) int { return int(now.Sub(clock.NewMock().Now()) / ms) }
+
+// lasted is the error of noteLasted.
+type lasted time.Duration
+
+func (d lasted) Error() string { return time.Duration(d).String() }
+
+// noteLasted fails with how long the attempt lasted.
+var noteLasted = handler(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+	return operators.TryMap(failures, func(_ context.Context, f stream.Failure) (stream.Failure, error) {
+		return f, lasted(f.Lasted)
+	})
+})
+
+// positive is a clock that reports waits of no time.
+type positive struct {
+	stream.Clock
+	t *testing.T
+}
+
+func (c positive) AfterFunc(d time.Duration, f func()) stream.Stopper {
+	if d <= 0 {
+		c.t.Errorf("AfterFunc(%v)", d)
+	}
+	return c.Clock.AfterFunc(d, f)
+}
+
+func TestClock_AfterFuncOnlyForTimeToCome(t *testing.T) {
+	busy := func(d time.Duration) func(int) { return func(int) { time.Sleep(d) } }
+	for name, s := range map[string]stream.Stream[int]{
+		"Timer of 0":            marks(stream.Timer(0)),
+		"Timer of less":         marks(stream.Timer(-ms)),
+		"a tick that is due":    marks(stream.Interval(ms)).Tap(busy(ms)).Take(3),
+		"ticks that are over":   marks(stream.Interval(ms)).Tap(busy(5 * ms)).Take(3),
+		"values whose time has": stream.Of(1, 2, 3).TimeShift(ms, 3).Tap(busy(5 * ms)),
+		"a busy consumer":       stream.Of(1, 2, 3).ThrottleLatest(ms).Tap(busy(5 * ms)).Debounce(ms).Timeout(time.Minute),
+	} {
+		bubble(t, name, func(t *testing.T) {
+			ctx := stream.WithClock(t.Context(), positive{stream.ClockFrom(t.Context()), t})
+			if err := s.ForEach(ctx, func(int) {}); err != nil {
+				t.Error(err)
 			}
 		})
 	}

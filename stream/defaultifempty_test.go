@@ -27,3 +27,14 @@ func TestDefaultIfEmpty_CancelledSource(t *testing.T) {
 		t.Errorf("got %v, %v", got, err)
 	}
 }
+
+// When ctx ends at the default value, that is no good end, unless the consumer stops there too.
+func TestDefaultIfEmpty_CancelledInItsValue(t *testing.T) {
+	for _, more := range []bool{true, false} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		err := stream.Empty[int]().DefaultIfEmpty(1)(ctx, func(int) bool { cancel(errCause); return more })
+		if more && !endedBy(ctx, err) || !more && err != nil {
+			t.Errorf("asked for more: %v; got %v", more, err)
+		}
+	}
+}

@@ -62,3 +62,18 @@ func TestErrTimeout_DoesNotHideTheSubscribersDeadline(t *testing.T) {
 		}
 	})
 }
+
+func TestContextError_SeveralFailures(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	other := errors.New("other")
+	if err := stream.ContextError(ctx, nil, nil); err != nil {
+		t.Error(err)
+	}
+	if err := stream.ContextError(ctx, errBoom, nil, other); !errors.Is(err, errBoom) || !errors.Is(err, other) {
+		t.Errorf("%v does not match both", err)
+	}
+	cancel(errCause)
+	if err := stream.ContextError(ctx, errBoom, nil, other); !errors.Is(err, errBoom) || !errors.Is(err, other) || !endedBy(ctx, err) {
+		t.Errorf("%v does not match all", err)
+	}
+}

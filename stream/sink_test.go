@@ -3,6 +3,7 @@ package stream_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -155,6 +156,17 @@ func TestChans_ASourceThatOnlyLooksAtYield(t *testing.T) {
 	}
 	if err := <-errs; !endedBy(ctx, err) {
 		t.Errorf("got %v, want the cause", err)
+	}
+}
+
+// A source that ends its goroutine is no good end.
+func TestChans_ASourceThatExits(t *testing.T) {
+	values, errs := stream.Of(1).Tap(func(int) { runtime.Goexit() }).Chans(t.Context(), 1)
+	if _, ok := <-values; ok {
+		t.Error("a value")
+	}
+	if err := <-errs; err == nil || err.Error() != "stream: Chans: the source ended its goroutine" {
+		t.Error(err)
 	}
 }
 

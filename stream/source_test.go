@@ -342,3 +342,23 @@ func TestSources_CallNothingUnderAnEndedContext(t *testing.T) {
 		}
 	}
 }
+
+// What a source calls gets the run's context.
+func TestSources_PassTheRunsContext(t *testing.T) {
+	ctx := t.Context()
+	expectRuns := func(name string, got context.Context) {
+		if got != ctx {
+			t.Errorf("%s: got %v", name, got)
+		}
+	}
+	for _, s := range []stream.Stream[int]{
+		stream.Defer(func(got context.Context) stream.Stream[int] { expectRuns("Defer", got); return stream.Of(1) }),
+		stream.FromFunc(func(got context.Context) (int, error) { expectRuns("FromFunc", got); return 1, nil }),
+		stream.Using(func(got context.Context) (int, error) { expectRuns("Using", got); return 1, nil },
+			func(v int) stream.Stream[int] { return stream.Of(v) }, func(int) error { return nil }),
+	} {
+		if got, err := s.Collect(ctx); err != nil || !slices.Equal(got, []int{1}) {
+			t.Errorf("got %v, %v", got, err)
+		}
+	}
+}

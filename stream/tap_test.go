@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/retrywhen/retrywhen/internal/goroutine"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -14,4 +15,13 @@ func TestTap_SeesEachValueFirst(t *testing.T) {
 	if want := []int{1, 10, 2, 20}; err != nil || !slices.Equal(order, want) {
 		t.Errorf("got %v, %v, want %v", order, err, want)
 	}
+}
+
+func TestTap_OnTheCallersGoroutine(t *testing.T) {
+	caller := goroutine.Current().ID
+	expect(t, stream.Of(1).Tap(func(int) {
+		if goroutine.Current().ID != caller {
+			t.Error("f was called on another goroutine")
+		}
+	}), []int{1}, nil)
 }

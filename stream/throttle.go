@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Throttle yields the first value, then the first value that comes d or more after the last one it yielded, and so on;
+// Throttle yields the first value, then the first value that comes d or more after the last delivery began, and so on;
 // it drops the others (ReactiveX: throttleFirst). [Stream.ThrottleLatest] keeps the latest of the others. If the clock
 // was set back to before the last delivery, the next value is delivered. Throttle(0) drops nothing.
 //

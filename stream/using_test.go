@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/retrywhen/retrywhen/internal/goroutine"
 	"github.com/retrywhen/retrywhen/stream"
 	"github.com/retrywhen/retrywhen/streamtest"
 )
@@ -16,16 +17,21 @@ import (
 type resources struct {
 	opened  int
 	journal []string
+	opener  int // the goroutine
 }
 
 func (r *resources) open(context.Context) (int, error) {
 	r.opened++
+	r.opener = goroutine.Current().ID
 	r.journal = append(r.journal, fmt.Sprint("open ", r.opened))
 	return r.opened, nil
 }
 
 func (r *resources) close(n int) error {
 	r.journal = append(r.journal, fmt.Sprint("close ", n))
+	if goroutine.Current().ID != r.opener {
+		r.journal = append(r.journal, "on another goroutine")
+	}
 	return nil
 }
 

@@ -111,6 +111,21 @@ func TestThrottle_EachRunHasItsOwnWindow(t *testing.T) {
 	expect(t, stream.Of(1, 2).Throttle(time.Hour).Repeat(2), []int{1, 1}, nil)
 }
 
+// The time that the consumer takes counts.
+func TestThrottle_BusyConsumer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		var got []time.Duration
+		err := stream.Interval(ms).Throttle(5*ms).Take(3).ForEach(t.Context(), func(now time.Time) {
+			got = append(got, now.Sub(start))
+			time.Sleep(4 * ms)
+		})
+		if want := []time.Duration{1 * ms, 6 * ms, 11 * ms}; err != nil || !slices.Equal(got, want) {
+			t.Errorf("got %v, %v; want %v", got, err, want)
+		}
+	})
+}
+
 // The first value comes whatever the clock shows, the zero time too.
 func TestThrottle_AtTheZeroTime(t *testing.T) {
 	got, err := stream.Of(1, 2).Throttle(ms).Collect(stream.WithClock(t.Context(), &setClock{}))

@@ -55,16 +55,18 @@ only the output of the last attempt is written, when run ends:
 
 Run stops when nobody reads its output (retrywhen run … | head).
 
-Signals are forwarded to the command. After SIGINT, SIGTERM, SIGHUP or SIGQUIT
-there is no retry. If that signal ends the command, it also ends run, so that a
-loop in a shell stops. With --kill-after the command receives SIGKILL that much
-later. An attempt that takes longer than --timeout receives SIGTERM, and SIGKILL
-after --kill-after. A stop (^Z) stops the command too.
+Signals are forwarded to the command, apart from those that a terminal sends to
+both. After SIGINT, SIGTERM, SIGHUP or SIGQUIT there is no retry, and run exits
+with the command's exit code. If that signal ends the command, it also ends run,
+so that a loop in a shell stops (not after SIGQUIT). With --kill-after the
+command receives SIGKILL that much later. An attempt that takes longer than
+--timeout receives SIGTERM, and SIGKILL after --kill-after. A stop (^Z) stops the
+command too.
 
 Unless it reads from a terminal, the command has its own process group, so that
-signals and the end at --timeout reach all processes that it has started. With
---foreground it stays in run's group: use it for a command that asks for a
-password while its input is a pipe.
+signals and the end at --timeout reach all processes that it has started; SIGKILL
+only if the command itself has not ended. With --foreground it stays in run's
+group: use it for a command that asks for a password while its input is a pipe.
 
 As process 1 of a container run removes processes that have ended and whose
 parent has ended before.
