@@ -40,7 +40,7 @@ func (a *attempts) check(ctx context.Context, d *delivery, isAlone bool) verdict
 		return skip
 	case d.held:
 		d.held = false
-		if !a.nc.IsReconnecting() { // else Cancel cannot ask for it
+		if !a.isSuspect(d, now) { // else Cancel may have returned without a response
 			return begin
 		}
 	}

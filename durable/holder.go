@@ -28,7 +28,7 @@ type counts struct {
 
 func (h *holder) isSuspect(d *delivery, now time.Time) bool {
 	h.gaps.connected(h.nc.Stats().Reconnects, now, h.lease())
-	return h.nc.IsReconnecting() || h.gaps.isSuspect(d, now, h.lease())
+	return h.nc.IsReconnecting() || h.nc.IsClosed() || h.gaps.isSuspect(d, now, h.lease())
 }
 
 // handBack returns the job to the server, which delivers it to another worker after the pause. The attempt is not

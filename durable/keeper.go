@@ -163,7 +163,7 @@ func (k *keeper) cancelled(m *nats.Msg) {
 // lookAtAttempts looks whether the jobs of running attempts, and of those that wait until an attempt that runs alone is
 // over, were cancelled, in case that nobody has asked.
 func (k *keeper) lookAtAttempts() {
-	before := time.Now().Add(-k.h.lease() / 8) // so that Cancel, which waits half a lease, has not returned
+	before := time.Now().Add(-k.h.lease() / 16) // so that Cancel, which waits half a lease, has not returned
 	ctx, cancel := context.WithTimeout(k.h.ctx, k.h.lease()/4)
 	defer cancel()
 	for _, d := range k.h.leases.find(func(d *delivery) bool { return d.stop != nil || !d.busy && d.received.Before(before) }) {

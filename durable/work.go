@@ -24,8 +24,8 @@ var errGoexit = errors.New("the handler ended its goroutine (runtime.Goexit)")
 //
 // When ctx ends, no further attempt begins, and jobs that were fetched ahead are handed back at once. The contexts of
 // running handlers end after Config.Grace. If a handler then returns an error, its job is handed back and the attempt
-// is not counted, because the error may come from the end; only an error that is marked permanent counts. Work waits 5
-// s more for handlers that ignore their contexts. It then hands their jobs back and returns an error that matches
+// is not counted, because the error may come from the end; only an error that is marked permanent counts. Work waits
+// 5 s more for handlers that ignore their contexts. It then hands their jobs back and returns an error that matches
 // ErrStillRunning and names them. The handler's context has ctx's values, and a deadline, the policy's
 // retry.AttemptTimeout.
 //
@@ -195,7 +195,10 @@ func (f *feed) begin(d *delivery) (job *Job, leave func()) {
 	}
 	switch a.check(f.ctx, d, false) {
 	case begin:
-		return a.newJob(d), a.turns.leave
+		if !f.isLate(d) {
+			return a.newJob(d), a.turns.leave
+		}
+		fallthrough
 	case skip:
 		a.turns.leave()
 		return nil, nil
@@ -205,11 +208,22 @@ func (f *feed) begin(d *delivery) (job *Job, leave func()) {
 		a.handBack(f.ctx, d, a.lease())
 		return nil, nil
 	}
-	if a.check(f.ctx, d, true) == begin {
+	if a.check(f.ctx, d, true) == begin && !f.isLate(d) {
 		return a.newJob(d), a.turns.leaveAlone
 	}
 	a.turns.leaveAlone()
 	return nil, nil
+}
+
+// isLate hands the job back if the feed has stopped while check waited for the server, and reports whether it has.
+func (f *feed) isLate(d *delivery) bool {
+	select {
+	case <-f.stopping:
+		f.a.handBack(f.ctx, d, 0)
+		return true
+	default:
+		return false
+	}
 }
 
 // report stores the outcome. It waits until a failure is stored. It waits for a success only when ackWindow successes

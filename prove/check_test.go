@@ -192,7 +192,7 @@ func TestCheck_RightClients(t *testing.T) {
 	checks.Wait()
 }
 
-// A finding names a scenario that has shown it twice, and counts those only.
+// A scenario that does not show its fault again is neither named nor counted, unless its kind is certain already.
 func TestCheck_ShownOnce(t *testing.T) {
 	t.Parallel()
 	target := newServer(t).target(nil)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/judge"
@@ -61,7 +62,7 @@ func (c *check) judgeReturn(o *outcome, lost []any) []judge.Fault {
 	case o.panicked != "":
 		return fault(prove.Panic, "", "it panicked: %s", o.panicked)
 	case r.hot != "":
-		return fault(prove.Hot, c.mendHot(o), "%s", r.hot)
+		return fault(prove.Hot, mendHot(o), "%s", r.hot)
 	case o.ended && o.err != nil && c.GivesUp && (o.hour() || !broke):
 	case o.ended && o.err != nil:
 		kind, mend := c.mendGivingUp(o)
@@ -91,11 +92,11 @@ func (c *check) judgeReturn(o *outcome, lost []any) []judge.Fault {
 }
 
 // mendHot returns what mends a client that does not wait.
-func (c *check) mendHot(o *outcome) string {
-	if o.record.spins || o.record.writes > hotWrites {
-		return "does each turn of the loop wait, or end after an error?"
+func mendHot(o *outcome) string {
+	if strings.HasPrefix(o.record.hot, "it connected") {
+		return "is there a wait before each connection, also after one that worked or was welcomed?"
 	}
-	return "is there a wait before each connection, also after one that worked or was welcomed?"
+	return "does each turn of the loop wait, or end after an error?"
 }
 
 // mendSilence returns what mends a client that does not notice silence.
@@ -218,8 +219,9 @@ func (c *check) judgeGone(o *outcome) []judge.Fault {
 	case o.ended:
 		return fault(prove.Gone, "return the error", "it ended without an error, and lost %s", judge.AtMost3(rest))
 	}
-	if i := slices.IndexFunc(o.record.asked, func(at int) bool { return at >= o.gone }); i >= 0 {
-		return fault(prove.Gone, "does it continue with the first event that is left?", "it continued at event %d, and lost %s", o.record.asked[i]+1, judge.AtMost3(rest))
+	if i := slices.IndexFunc(o.record.asked, func(at int) bool { return at == 0 || at >= o.gone }); i >= 0 {
+		return fault(prove.Gone, "does it continue with the first event that is left, and deliver it?", "it continued at event %d, and lost %s",
+			max(o.record.asked[i], o.gone)+1, judge.AtMost3(rest))
 	}
 	return fault(prove.Gone, "is there a Catch inside open that continues from a snapshot, or a Permanent error?",
 		"it asked %d times in an hour for a position that is gone, and lost %s", len(o.record.asked), judge.AtMost3(rest))
@@ -229,7 +231,7 @@ func (c *check) judgeGone(o *outcome) []judge.Fault {
 func (c *check) judgeStuck(o *outcome) []judge.Fault {
 	switch {
 	case o.record.hot != "":
-		return fault(prove.Hot, c.mendHot(o), "%s", o.record.hot)
+		return fault(prove.Hot, mendHot(o), "%s", o.record.hot)
 	case o.spins:
 		return fault(prove.Hot, "does each turn of the loop wait, or end after an error?", "it runs for 30 s of real time, and its virtual time does not move:%s",
 			virtual.List(slices.DeleteFunc(o.stuck, func(g virtual.Goroutine) bool { return g.State != "running" && g.State != "runnable" })))

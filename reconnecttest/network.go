@@ -155,7 +155,7 @@ func (n *network) breakLink(l *link, how fate) {
 	l.broken = true
 	n.note("%v of connection %d", how, l.number)
 	l.sever(how)
-	if l.silent = how == silence; l.silent {
+	if l.silent = how == silence && !l.closed; l.silent {
 		n.silent++
 	} else {
 		n.drop(l, time.Since(l.since) < time.Second)

@@ -118,8 +118,8 @@ func (c *check) measure(t *testing.T, reporter testing.TB) bool {
 		wrong = fault(prove.Panic, "", "it panicked: %s", o.panicked)
 	case o.err != nil:
 		wrong = fault(prove.GaveUp, "", "it ended with the error %q", o.err)
-	case r.hot != "" && r.values == 0:
-		wrong = fault(prove.Hot, c.mendHot(o), "%s", r.hot)
+	case r.spins || r.hot != "" && r.values == 0:
+		wrong = fault(prove.Hot, mendHot(o), "%s", r.hot)
 	case o.Count() == 0:
 		wrong = fault(prove.Unjudged, "does it connect with the function that it is given?", "it delivered nothing, on %s", judge.Count(len(r.dials), "connection"))
 	case r.values == 0:

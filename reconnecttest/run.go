@@ -109,7 +109,9 @@ func (s *session) play() {
 	switch {
 	case s.stopAt == 0:
 	case !s.within(prompt):
-		s.late = []virtual.Goroutine{s.bubble.Goroutine(s.run.id)}
+		if s.Count() >= s.stopAt { // else yield has not returned false
+			s.late = []virtual.Goroutine{s.bubble.Goroutine(s.run.id)}
+		}
 	case len(s.past) == 0 && s.run.panicked == "":
 		s.second = judge.NewTally(s.check.ref, nil)
 		s.start(s.second)

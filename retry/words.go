@@ -100,7 +100,7 @@ var (
 	theLimit           = setting[int64]{"Limit", "n", 0, func(c *config) *int64 { return &c.limit }, "5", "at most {1} retries"}
 	theWithin          = setting[time.Duration]{"Within", "d", 0, func(c *config) *time.Duration { return &c.within }, "1m", "no retry later than {1} after the first failure"}
 	theStopAt          = setting[time.Duration]{"StopAt", "d", 0, func(c *config) *time.Duration { return &c.stopAt }, "10s", "gives up when a wait before jitter would be {1} or more"}
-	theAttemptTimeout  = setting[time.Duration]{"AttemptTimeout", "d", 1, func(c *config) *time.Duration { return &c.attemptTimeout }, "2s", "a call that takes longer than {1} fails"}
+	theAttemptTimeout  = setting[time.Duration]{"AttemptTimeout", "d", 1, func(c *config) *time.Duration { return &c.attemptTimeout }, "2s", "the context of each call ends after {1}"}
 	theResetAfter      = setting[time.Duration]{"ResetAfter", "d", 1, func(c *config) *time.Duration { return &c.resetAfter }, "30s", "an attempt of {1} or longer restarts the count"}
 	theResetAfterItems = setting[int64]{"ResetAfterItems", "n", 1, func(c *config) *int64 { return &c.resetAfterItems }, "1", "{1} or more delivered values restart the count"}
 	theMaxRetryAfter   = setting[time.Duration]{"MaxRetryAfter", "d", 0, func(c *config) *time.Duration { return &c.maxRetryAfter }, "1h", "gives up when a server asks for more than {1}"}

@@ -132,41 +132,33 @@ func TestTakeUntilDone_AValueThatIsSent(t *testing.T) {
 	})
 }
 
-// Nothing is delivered after done is closed or has a value, not even by a source that ignores its context, and whatever
-// it returns.
+// Nothing is delivered after done is closed, not even by a source that ignores its context, and whatever it returns.
 func TestTakeUntilDone_NothingAfterDone(t *testing.T) {
-	for name, end := range map[string]func(done chan struct{}){
-		"closed": func(done chan struct{}) { close(done) },
-		"sent":   func(done chan struct{}) { done <- struct{}{} },
-	} {
-		bubble(t, name, func(t *testing.T) { nothingAfterDone(t, end) })
-	}
-}
-
-func nothingAfterDone(t *testing.T, end func(done chan struct{})) {
-	for _, last := range []error{nil, errBoom} {
-		done := make(chan struct{}, 1)
-		returned := false
-		rude := stream.Stream[int](func(_ context.Context, yield func(int) bool) error {
-			for i := range 5 {
-				if more := yield(i); more != (i <= 2) {
-					t.Errorf("yield of %d returned %t", i, more)
+	synctest.Test(t, func(t *testing.T) {
+		for _, last := range []error{nil, errBoom} {
+			done := make(chan struct{})
+			returned := false
+			rude := stream.Stream[int](func(_ context.Context, yield func(int) bool) error {
+				for i := range 5 {
+					if more := yield(i); more != (i <= 2) {
+						t.Errorf("yield of %d returned %t", i, more)
+					}
 				}
+				time.Sleep(time.Second)
+				returned = true
+				return last
+			})
+			var got []int
+			err := rude.TakeUntilDone(done).ForEach(t.Context(), func(v int) {
+				if got = append(got, v); v == 2 {
+					close(done)
+				}
+			})
+			if err != nil || !slices.Equal(got, []int{0, 1, 2}) || !returned {
+				t.Errorf("got %v, %v; the source has returned: %v", got, err, returned)
 			}
-			time.Sleep(time.Second)
-			returned = true
-			return last
-		})
-		var got []int
-		err := rude.TakeUntilDone(done).ForEach(t.Context(), func(v int) {
-			if got = append(got, v); v == 2 {
-				end(done)
-			}
-		})
-		if err != nil || !slices.Equal(got, []int{0, 1, 2}) || !returned {
-			t.Errorf("got %v, %v; the source has returned: %v", got, err, returned)
 		}
-	}
+	})
 }
 
 // done wins over a failure that comes after it, also if the source has seen nothing of it.

@@ -9,8 +9,9 @@ import (
 
 // TakeUntilDone yields the values of s until done is closed, and ends without an error then. It cancels s, also in the
 // middle of a wait, and waits until s has returned. Nothing more is delivered, and what s returns is dropped. done is
-// any channel that is closed to stop the flow, for example a context's Done(); a value sent on it counts too. If done
-// is closed already, s is not run. If done is nil, the stream is s itself.
+// any channel that is closed to stop the flow, for example a context's Done(). A value sent on it ends the flow too,
+// but values, or a failure of s, may still come. If done is closed already, s is not run. If done is nil, the stream is
+// s itself.
 //
 //	source:               --a--b--c--d--|
 //	done:                 ---------(closed)
@@ -40,14 +41,10 @@ func (s Stream[T]) TakeUntilDone(done <-chan struct{}) Stream[T] {
 		if err := ending.ContextError(ctx); err != nil || closed(done) {
 			return err
 		}
-		over := false // also if a value was sent, which is received once
 		err := op.TakeUntil("stream", func(ctx context.Context, yield func(T) bool) error {
-			return s(ctx, func(v T) bool {
-				over = over || closed(done)
-				return !over && yield(v)
-			})
+			return s(ctx, func(v T) bool { return !closed(done) && yield(v) })
 		}, stop)(ctx, yield)
-		if err != nil && (over || closed(done)) {
+		if err != nil && closed(done) {
 			return ending.ContextError(ctx)
 		}
 		return err

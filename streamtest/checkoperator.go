@@ -28,8 +28,8 @@ type Operator[T, U any] struct {
 }
 
 // CheckOperator fails the test unless an operator keeps the contract of stream.Stream. It passes the operator's streams
-// to [Check], over sources that fail and sources that never end, and, only on the clock of a session, over empty
-// sources, silent sources, and sources without a wait. In addition:
+// to [Check], over sources that fail and sources that never end, and, only on the clock of a session, over sources that
+// end, empty sources, silent sources, and sources without a wait. In addition:
 //
 //   - while the consumer is busy with a value, the operator's source makes at most Ahead values;
 //   - a runtime.Goexit of the source ends the caller's goroutine, and a panic reaches the caller, unchanged or as an

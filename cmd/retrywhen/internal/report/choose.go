@@ -189,8 +189,10 @@ func (x *Choices) whom(i int) string {
 		return "some clients are not served within a week of the server's return"
 	case !c.Unbeaten:
 		return "dominated: another policy is at least as good everywhere"
+	case len(better) == 0 && x.Result.Recommended < 0:
+		return "in each figure another policy is as good or better"
 	case len(better) == 0:
-		return "no other policy is as good everywhere, but it is not clearly better in any figure"
+		return "in no figure clearly better than the recommended policy"
 	case len(worse) > 0:
 		return "for those who want " + list(better) + " and accept " + list(worse)
 	}

@@ -172,6 +172,12 @@ func TestChoicesForWhom(t *testing.T) {
 			t.Errorf("policy %d is %q, want %q", i, got, want)
 		}
 	}
+	x.Result.Choices = append(x.Result.Choices, of(2, 10, true))
+	for recommended, want := range map[int]string{0: "in no figure clearly better than the recommended policy", -1: "in each figure another policy is as good or better"} {
+		if x.Result.Recommended = recommended; x.whom(4) != want {
+			t.Errorf("an equal policy is %q, want %q", x.whom(4), want)
+		}
+	}
 	if got := x.best(qualities[0].figure); got != 1 {
 		t.Errorf("policy %d has the fewest refusals, want 1", got)
 	}

@@ -21,7 +21,7 @@ func TestInWords(t *testing.T) {
 		"sidekiq limit=1":                                     "(n-1)⁴ + 15 + up to 30·n seconds at random; at most 1 retry",
 		"buckets unit=1s exponent=3 within=1m":                "at random between 1s·(n-1)^3 and 1s·(n+1)^3; no retry later than 1m after the first failure",
 		"decorrelated base=5ms stopat=90s":                    "at random between 5ms and three times the previous delay; gives up when a wait before jitter would be 1m30s or more",
-		"linear d=1s tiled attempttimeout=2s limit=5":         "1s·n, tiled: each operation keeps its place in every wait; at most 5 retries; a call that takes longer than 2s fails",
+		"linear d=1s tiled attempttimeout=2s limit=5":         "1s·n, tiled: each operation keeps its place in every wait; at most 5 retries; the context of each call ends after 2s",
 		"linear d=1s limit=0":                                 "no retry",
 		"linear d=1s budget=10,1,0.1,2 processes=3 layers=2":  "1s·n; a budget of 10: a retry costs 1, a success refunds 0.1, 2 flow in each second; 3 processes, each with a budget of its own; 2 layers",
 		"linear d=1s resetafter=30s processes=3":              "1s·n; an attempt of 30s or longer restarts the count; 3 processes",
