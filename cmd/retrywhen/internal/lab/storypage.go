@@ -106,7 +106,7 @@ func screens(ctx context.Context) ([]screen, error) {
 		},
 		{
 			title: "A budget ends it",
-			text: fmt.Sprintf("A retry costs %s token, a success brings back %s, and there are at most %s. Once they are used up, nobody retries until something succeeds. "+
+			text: fmt.Sprintf("A retry costs %s token, a success brings back %s, and there are at most %s. Once they are used up, nobody retries until successes have brought back a token. "+
 				"But a budget is one process's, and each process starts with a full one.", tokens[1], tokens[2], tokens[0]),
 			asks: "Processes",
 			choices: []choice{

@@ -178,8 +178,8 @@ func (x *Choices) compareWith(i int) (better, worse []string) {
 	return better, worse
 }
 
-// whom returns for whom a strategy is, compared with the recommended one.
-func (x *Choices) whom(i int) string {
+// purpose returns what a strategy is for, compared with the recommended one.
+func (x *Choices) purpose(i int) string {
 	c := &x.Result.Choices[i]
 	better, worse := x.compareWith(i)
 	switch {
@@ -280,7 +280,7 @@ func (x *Choices) Text(width int) []string {
 	}
 	lines = append(lines, console.Fit(min(width, mostTable), header, rows, 1)...)
 	for _, i := range x.Shown {
-		say(x.Result.Choices[i].Name + ": " + x.whom(i) + ".")
+		say(x.Result.Choices[i].Name + ": " + x.purpose(i) + ".")
 	}
 	best := ""
 	if len(x.Result.Choices) > 0 {

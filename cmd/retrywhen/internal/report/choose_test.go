@@ -31,7 +31,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// The table has the recommended strategy and what no other beats, and says for whom each is.
+// The table has the recommended strategy and what no other beats, and says what each is for.
 func TestChooseShows(t *testing.T) {
 	c := DefaultChoose()
 	c.Runs, c.Outages = 1, c.Outages[:3]
@@ -48,11 +48,11 @@ func TestChooseShows(t *testing.T) {
 		if !x.Unbeaten && i != r.Result.Recommended {
 			t.Errorf("%s is shown, but another beats it", x.Name)
 		}
-		if !strings.Contains(strings.Join(strings.Fields(text), " "), x.Name+": "+r.whom(i)+".") {
-			t.Errorf("no %q in\n%s", r.whom(i), text)
+		if !strings.Contains(strings.Join(strings.Fields(text), " "), x.Name+": "+r.purpose(i)+".") {
+			t.Errorf("no %q in\n%s", r.purpose(i), text)
 		}
 	}
-	if got := r.whom(4); !strings.HasPrefix(got, "for those who want fewer refusals (0 instead of ") || !strings.Contains(got, "and accept a longer first wait (") {
+	if got := r.purpose(4); !strings.HasPrefix(got, "for those who want fewer refusals (0 instead of ") || !strings.Contains(got, "and accept a longer first wait (") {
 		t.Errorf("one wave, tiled is %s", got)
 	}
 	c.Strategies = strategies(t, "mine: constant d=1s", "mine too: constant d=2s", "a: linear d=1s tiled", "b: linear d=2s tiled", "c: linear d=3s tiled", "d: linear d=4s tiled")
@@ -162,20 +162,20 @@ func TestChooseInTheTimeThereIs(t *testing.T) {
 
 // A policy that another one beats is for nobody, whatever it does better than the recommended one. Of equal ones the
 // first is the best.
-func TestChoicesForWhom(t *testing.T) {
+func TestWhatAChoiceIsFor(t *testing.T) {
 	of := func(refusals float64, end time.Duration, unbeaten bool) sim.Choice {
 		return sim.Choice{Refusals: refusals, End: end, Unbeaten: unbeaten}
 	}
 	x := &Choices{Result: &sim.Choices{Choices: []sim.Choice{of(2, 10, true), of(1, 30, true), of(1, 40, false), of(1, 30, true)}}}
 	for i, want := range []string{"recommended: ", "for those who want fewer refusals (1 instead of 2) and accept all served later ", "dominated: ", "for those who want fewer refusals"} {
-		if got := x.whom(i); !strings.HasPrefix(got, want) {
+		if got := x.purpose(i); !strings.HasPrefix(got, want) {
 			t.Errorf("policy %d is %q, want %q", i, got, want)
 		}
 	}
 	x.Result.Choices = append(x.Result.Choices, of(2, 10, true))
 	for recommended, want := range map[int]string{0: "in no figure clearly better than the recommended policy", -1: "in each figure another policy is as good or better"} {
-		if x.Result.Recommended = recommended; x.whom(4) != want {
-			t.Errorf("an equal policy is %q, want %q", x.whom(4), want)
+		if x.Result.Recommended = recommended; x.purpose(4) != want {
+			t.Errorf("an equal policy is %q, want %q", x.purpose(4), want)
 		}
 	}
 	if got := x.best(qualities[0].figure); got != 1 {

@@ -35,7 +35,7 @@ type choosePageStrategy struct {
 	Title       string    `json:"title"`
 	Text        string    `json:"text"`
 	Formula     string    `json:"formula"`
-	Whom        string    `json:"whom"` // for whom it is
+	Purpose     string    `json:"purpose"` // what it is for
 	Go          string    `json:"go"`
 	Meets       bool      `json:"meets"` // whether it meets the targets
 	Recommended bool      `json:"recommended"`
@@ -65,7 +65,7 @@ func (x *Choices) Page() any {
 		r, s := x.Result.Choices[i], x.Strategies[i]
 		shown = append(shown, s)
 		y := choosePageStrategy{
-			Title: r.Name, Text: s.Policy.String(), Formula: InWords(s), Whom: x.whom(i), Go: gocode.Policy("policy", s.Policy, s.Placement),
+			Title: r.Name, Text: s.Policy.String(), Formula: InWords(s), Purpose: x.purpose(i), Go: gocode.Policy("policy", s.Policy, s.Placement),
 			Meets: r.Meets, Recommended: i == x.Result.Recommended,
 		}
 		for _, o := range r.Outages {

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -115,9 +114,6 @@ func (r *OutageResult) End() time.Duration {
 // JSON returns the result.
 func (r *OutageResult) JSON() any { return r }
 
-// peakBin returns the bin of the peaks. The bin of the Traffic is wider in a long run.
-func (r *OutageResult) peakBin() time.Duration { return cmp.Or(r.of.Bin, time.Second) }
-
 // traffic returns the attempts of a chart that ends at end, and those that are served. It joins bins of the simulation.
 func (x *OutageStrategyResult) traffic(end time.Duration) (bin time.Duration, attempts, served []int64) {
 	t := x.Result.Traffic
@@ -160,7 +156,7 @@ func (o *OutageResult) Text(width int) []string {
 	note := ""
 	for _, s := range o.Strategies {
 		if s.Result != nil {
-			names, figures = append(names, s.Name), append(figures, s.figures(o.peakBin()))
+			names, figures = append(names, s.Name), append(figures, s.figures())
 			note = "Outage: " + axis.Time(o.Down) + "; at best all are served after " + axis.Time(s.Best) + "."
 		}
 	}

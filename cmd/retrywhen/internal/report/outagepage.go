@@ -46,7 +46,7 @@ func (r *OutageResult) Page() any {
 		if x.Result == nil {
 			continue
 		}
-		out.draw(x, r.Down, r.End(), r.peakBin())
+		out.draw(x, r.Down, r.End())
 		o.Best = Seconds(x.Result.Best)
 	}
 	o.sentence(r)
@@ -96,7 +96,7 @@ func (x *OutageStrategyResult) grade() Grade {
 	return Bad
 }
 
-func (x *outagePageStrategy) draw(of *OutageStrategyResult, down, end, peak time.Duration) {
+func (x *outagePageStrategy) draw(of *OutageStrategyResult, down, end time.Duration) {
 	bin, attempts, served := of.traffic(end)
 	x.Axis, x.Bin, x.Label, x.Attempts, x.Served = newAxisFrom(down, end), Seconds(bin), axis.Time(bin), rates(attempts, bin), rates(served, bin)
 	x.Summary = of.summary()
@@ -107,16 +107,16 @@ func (x *outagePageStrategy) draw(of *OutageStrategyResult, down, end, peak time
 	if ratio := of.ratio(); ratio > 1 && !math.IsInf(ratio, 0) {
 		x.Summary += fmt.Sprintf(", %.1f × the best", ratio)
 	}
-	x.Figures = of.figures(peak)
+	x.Figures = of.figures()
 }
 
-// figures returns the figures of the comparison; peak is the bin of the peaks.
-func (x *OutageStrategyResult) figures(peak time.Duration) []Term {
+// figures returns the figures of the comparison. The peaks are of a second, also where the Traffic has longer bins.
+func (x *OutageStrategyResult) figures() []Term {
 	r := x.Result
 	return []Term{
 		{"attempts", axis.Number(r.PerClient.Mean), r.PerClient.Mean, "per client, on average"},
 		{"p99", strconv.FormatInt(r.PerClient.P99, 10), float64(r.PerClient.P99), "the 99th percentile of the attempts"},
-		{"peak", grouped(r.Peak), float64(r.Peak), "the most attempts in " + axis.Time(peak)},
+		{"peak", grouped(r.Peak), float64(r.Peak), "the most attempts in 1s"},
 		{"peak after", grouped(r.PeakAfter), float64(r.PeakAfter), "the same since the server's return"},
 		{"refusals", grouped(r.FailuresAfter), float64(r.FailuresAfter), "attempts that fail after the server's return, because it is busy"},
 		{"given up", grouped(r.GivenUp), float64(r.GivenUp), "how often clients gave up"},

@@ -152,7 +152,7 @@ func TestSentences(t *testing.T) {
 		t.Fatalf("%v", err)
 	}
 	for _, q := range qualities {
-		if got := choices.whom(choices.best(q.figure)); !strings.HasPrefix(got, "for those who want ") || !strings.Contains(got, q.best) {
+		if got := choices.purpose(choices.best(q.figure)); !strings.HasPrefix(got, "for those who want ") || !strings.Contains(got, q.best) {
 			t.Errorf("%q, want %q", got, q.best)
 		}
 	}

@@ -122,7 +122,7 @@ export const draws = {
     $("choose-outages").replaceChildren(...(c.policies ? [grid("Outages", ["outage", ...c.policies.flatMap((p) => [`${p.use}: served`, "attempts per client"])],
       c.outages.map((name, i) => [name, ...c.policies.flatMap((p) => [`${p.outages[i].served} of ${p.outages[i].of}`, String(Number(p.outages[i].attempts.toPrecision(3)))])]))] : []));
     $("choose-note").replaceChildren(c.note ?? "", ...(c.note && live ? [" ", element("button", {type: "button", id: "go-on"}, "Go on")] : []));
-    $("choose-legend").replaceChildren(...c.strategies.map((s, i) => element("span", {}, swatch(i), s.recommended ? element("b", {}, s.title) : s.title, element("small", {}, ` ${s.whom}`), s.meets ? null : element("small", {class: "note"}, " misses a target"))));
+    $("choose-legend").replaceChildren(...c.strategies.map((s, i) => element("span", {}, swatch(i), s.recommended ? element("b", {}, s.title) : s.title, element("small", {}, ` ${s.purpose}`), s.meets ? null : element("small", {class: "note"}, " misses a target"))));
     const width = cell("choose", 2);
     if (width) $("choose").replaceChildren(part("Time from the server's return until all are served", "", charts.choose(c, "after", width)), part("Refusals per client after the server's return", "", charts.choose(c, "refusals", width)));
     const compare = new URLSearchParams({tab: "outage", down: c.longest});
