@@ -1,7 +1,6 @@
 package project_test
 
 import (
-	"fmt"
 	"go/scanner"
 	"go/token"
 	"io/fs"
@@ -11,91 +10,51 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 )
 
-// sizesFile has a row for each size: what is counted, and how much of it there is.
-const sizesFile = "internal/project/testdata/sizes.txt"
-
-var sizesRow = regexp.MustCompile(`(?m)^(.+): (\d+)$`)
-
-// budgets are parts of the repository that have a bound together: the paths of their files begin so, but not so.
-// TestSizes prints their sums.
-var budgets = []struct {
+// ceilings bound parts of the repository: the paths of their files begin with one of in, but with none of no.
+var ceilings = []struct {
 	name   string
+	kind   string // of lines: "code" or "tests"
+	most   int
 	in, no []string
 }{
-	{"whole repository", []string{""}, nil},
-	{"core, streamtest, reconnecttest and prove", []string{"stream/", "operators/", "retry/", "backoff/", "jitter/", "internal/",
+	{"whole repository", "code", 37800, []string{""}, nil},
+	{"whole repository", "tests", 82500, []string{""}, nil},
+	{"core, streamtest, reconnecttest and prove", "code", 17150, []string{"stream/", "operators/", "retry/", "backoff/", "jitter/", "internal/",
 		"streamtest/", "reconnecttest/", "prove/"}, nil},
-	{"cmd and sim without prove", []string{"cmd/", "sim/"}, []string{"cmd/retrywhen/prove"}},
-	{"durable", []string{"durable/"}, nil},
+	{"cmd and sim without prove and measure", "code", 10400, []string{"cmd/", "sim/"}, []string{"cmd/retrywhen/prove", "cmd/retrywhen/measure"}},
+	{"durable", "code", 3960, []string{"durable/"}, nil},
 }
 
-// TestSizes compares the size of each module, and of each package of the root module, with a table. It fails if one
-// differs by more than 50 lines and more than 2 %, either way: who changes a row says why in the commit. With -update
-// it writes these rows, also into a table with the marks of a merge's conflict.
+// TestSizes fails if a part of the repository is larger than its ceiling. It prints the size of each part, each module,
+// and each package of the root module.
 func TestSizes(t *testing.T) {
 	inTop(t)
-	text, err := os.ReadFile(sizesFile)
-	if err != nil && !*update {
-		t.Fatal(err)
+	rows, files := sizes(t)
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		t.Logf("%s: %d", name, rows[name])
 	}
-	table := map[string]int{}
-	for _, m := range sizesRow.FindAllStringSubmatch(string(text), -1) {
-		if table[m[1]], err = strconv.Atoi(m[2]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	now, files := sizes(t)
-	for name, n := range now {
-		if was, ok := table[name]; !ok || differ(was, n) {
-			if table[name] = n; !*update {
-				t.Errorf("%s: %d in %s; it should be\n%s: %d", name, was, sizesFile, name, n)
-			}
-		}
-	}
-	for name := range table {
-		if _, ok := now[name]; !ok {
-			if delete(table, name); !*update {
-				t.Errorf("%s: it is in %s, but nowhere else; its row should go", name, sizesFile)
-			}
-		}
-	}
-	var rows strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(table)) {
-		fmt.Fprintf(&rows, "%s: %d\n", name, table[name])
-	}
-	switch {
-	case *update:
-		if err := os.WriteFile(sizesFile, []byte(rows.String()), 0o644); err != nil { //nolint:gosec // no secret
-			t.Fatal(err)
-		}
-	case rows.String() != string(text):
-		t.Errorf("%s is not up to date, or not sorted: go test ./internal/project -run TestSizes -update", sizesFile)
-	}
-	for _, b := range budgets {
+	for _, c := range ceilings {
 		sum := 0
 		for file, n := range files {
 			begins := func(part string) bool { return strings.HasPrefix(file, part) }
-			if slices.ContainsFunc(b.in, begins) && !slices.ContainsFunc(b.no, begins) {
+			tests := strings.HasSuffix(file, "_test.go")
+			if tests == (c.kind == "tests") && slices.ContainsFunc(c.in, begins) && !slices.ContainsFunc(c.no, begins) {
 				sum += n
 			}
 		}
-		t.Logf("total, %s: %d lines of code", b.name, sum)
+		t.Logf("total, %s, %s: %d of at most %d lines", c.name, c.kind, sum, c.most)
+		if sum > c.most {
+			t.Errorf("%s, %s: %d lines, more than the ceiling of %d", c.name, c.kind, sum, c.most)
+		}
 	}
 }
 
-// differ reports whether a size has moved by more than the table allows.
-func differ(was, is int) bool {
-	d := max(is-was, was-is)
-	return d > 50 && 50*d > was
-}
-
-// sizes counts the lines that are neither blank nor a comment, and the words of documents. It returns the rows of the
-// table, and the lines of each Go file but tests.
+// sizes counts the lines that are neither blank nor a comment, and the words of documents. It returns them for each
+// module and package, and for each Go file.
 func sizes(t *testing.T) (rows, files map[string]int) {
 	t.Helper()
 	rows, files = map[string]int{}, map[string]int{}
@@ -138,11 +97,11 @@ func sizes(t *testing.T) (rows, files map[string]int) {
 		dir := filepath.ToSlash(filepath.Dir(file))
 		mod, n := moduleOf(dir), count(text)
 		rows["module "+mod+", "+kind] += n
-		if kind == "code" {
+		if path.Ext(name) == ".go" {
 			files[filepath.ToSlash(file)] = n
-			if mod == "." {
-				rows["package "+dir+", code"] += n
-			}
+		}
+		if kind == "code" && mod == "." {
+			rows["package "+dir+", code"] += n
 		}
 		return nil
 	})
