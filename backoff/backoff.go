@@ -97,36 +97,28 @@ func (b Backoff) Ceiling(n int) time.Duration {
 	return min(b.highest(n), b.cap())
 }
 
-// Dictated returns the delay to wait if the other side has dictated d: at least d, and varied upwards, so that clients
-// with the same dictated delay do not return at the same time. room is how much longer than d the wait may be, for
-// example before a deadline; a negative room means no bound. It returns
+// Dictated returns the delay to wait if the other side has dictated d: at least d, and at most 15 % longer, so that
+// clients with the same dictated delay do not return at the same time. room is how much longer than d the wait may be,
+// for example before a deadline; a negative room means no bound. It returns
 //
-//	d + part(u) · min(1, (room/2) / part(1))
-//	part(u) = d · (Factor(u) - Factor(0))
+//	d + u · min(0.15·d, room/2)
 //
-// and part(u) = d·0.15·u for Tiled and for curves that are random by themselves: Sidekiq, Buckets and Decorrelated. So
-// the delays are spread evenly over at most half of the room, and none comes at its end. With enough room they are up
-// to 1.3·d under jitter.Default, 2·d under jitter.Full, 1.5·d under jitter.Equal, and 1.15·d for Tiled. Any other curve
-// without a jitter, a Func too, returns exactly d. The curve, Plus and the cap have no effect. A negative d counts as
-// 0. A delay beyond the range of time.Duration is the largest Duration. u is as in At.
+// whatever the jitter is. So the delays are spread evenly over at most half of the room, and none comes at its end. A
+// curve that is not random, a Table or a Func without a jitter too, returns exactly d. The curve, Plus and the cap have
+// no effect. A negative d counts as 0. A delay beyond the range of time.Duration is the largest Duration. u is as in
+// At.
 func (b Backoff) Dictated(d, room time.Duration, u float64) time.Duration {
 	if d <= 0 {
 		return 0
 	}
-	u = b.ownDraw(draw(u))
-	var part, most float64
-	switch {
-	case b.tiled, b.kind.ranged():
-		part, most = 0.15*u, 0.15
-	case b.j != nil:
-		low := b.factor(0)
-		part, most = max(0, b.factor(u)-low), max(0, b.top-low)
+	if b.j == nil && !b.tiled && !b.kind.ranged() {
+		return d
 	}
-	more := scale(d, part)
-	if largest := scale(d, most); room >= 0 && largest > room/2 {
-		more = scale(room/2, part/most)
+	most := scale(d, 0.15)
+	if room >= 0 {
+		most = min(most, room/2)
 	}
-	return add(d, more)
+	return add(d, scale(most, b.ownDraw(draw(u))))
 }
 
 // IsTiled reports whether the Backoff is tiled, so that one u must be kept for a whole operation. See Tiled.

@@ -25,27 +25,27 @@ func TestDictated(t *testing.T) {
 		{"None is exact", plain.Jitter(jitter.None), 10 * s, 0.9, 10 * s},
 		{"the zero Backoff is exact", backoff.Backoff{}, 10 * s, 0.9, 10 * s},
 		{"default, low", plain.Jitter(jitter.Default), 10 * s, 0, 10 * s},
-		{"default, middle", plain.Jitter(jitter.Default), 10 * s, 0.5, 11500 * ms},
-		{"default, high", plain.Jitter(jitter.Default), 10 * s, below1, 13 * s},
-		{"full", plain.Jitter(jitter.Full), 10 * s, 0.25, 12500 * ms},
-		{"equal", plain.Jitter(jitter.Equal), 10 * s, 0.5, 12500 * ms},
-		{"a jitter that only lengthens", plain.Jitter(jitter.Uniform(2, 3)), 10 * s, 0.5, 15 * s},
-		{"curve, plus and cap play no part", plain.Plus(s).Cap(s).Jitter(jitter.Full), 10 * s, 0.5, 15 * s},
+		{"default, middle", plain.Jitter(jitter.Default), 10 * s, 0.5, 10750 * ms},
+		{"default, high", plain.Jitter(jitter.Default), 10 * s, below1, 11500*ms - 1},
+		{"full", plain.Jitter(jitter.Full), 10 * s, 0.25, 10375 * ms},
+		{"equal", plain.Jitter(jitter.Equal), 10 * s, 0.5, 10750 * ms},
+		{"a jitter that only lengthens", plain.Jitter(jitter.Uniform(2, 3)), 10 * s, 0.5, 10750 * ms},
+		{"curve, plus and cap play no part", plain.Plus(s).Cap(s).Jitter(jitter.Full), 10 * s, 0.5, 10750 * ms},
 		{"tiled", plain.Tiled(), 10 * s, 0.5, 10750 * ms},
 		{"sidekiq", backoff.Sidekiq(), 10 * s, 0.5, 10750 * ms},
 		{"buckets", backoff.Buckets(s, 2), 10 * s, 0.5, 10750 * ms},
 		{"decorrelated", backoff.Decorrelated(s), 10 * s, 0.5, 10750 * ms},
 		{"random by itself, with a jitter", backoff.Sidekiq().Jitter(jitter.Full), 10 * s, 0.5, 10750 * ms},
 		{"func", backoff.Func(func(int, float64) time.Duration { return s }), 10 * s, 0.5, 10 * s},
-		{"func with a jitter", backoff.Func(func(int, float64) time.Duration { return s }).Jitter(jitter.Full), 10 * s, 0.5, 15 * s},
-		{"a jitter that falls, against its contract", plain.Jitter(falling{}), 10 * s, 0.5, 10 * s},
+		{"func with a jitter", backoff.Func(func(int, float64) time.Duration { return s }).Jitter(jitter.Full), 10 * s, 0.5, 10750 * ms},
+		{"a jitter that falls, against its contract", plain.Jitter(falling{}), 10 * s, 0.5, 10750 * ms},
 		{"negative", plain.Jitter(jitter.Full), -s, 0.5, 0},
 		{"zero", plain.Jitter(jitter.Full), 0, 0.5, 0},
 		{"draw below 0", plain.Jitter(jitter.Full), 10 * s, -3, 10 * s},
 		{"no draw", plain.Jitter(jitter.Full), 10 * s, math.NaN(), 10 * s},
-		{"draw above 1", plain.Jitter(jitter.Full), 10 * s, 3, 20*s - 1},
+		{"draw above 1", plain.Jitter(jitter.Full), 10 * s, 3, 11500*ms - 1},
 		{"saturates", plain.Jitter(jitter.Full), longest - 5, 0.5, longest},
-		{"saturates at a huge factor", plain.Jitter(jitter.Uniform(0, 1e300)), s, 0.5, longest},
+		{"a jitter with a huge factor", plain.Jitter(jitter.Uniform(0, 1e300)), s, 0.5, 1075 * ms},
 		{"the longest, exact", plain, longest, 0.5, longest},
 	}
 	for _, tt := range tests {
@@ -55,7 +55,7 @@ func TestDictated(t *testing.T) {
 	}
 }
 
-// The part that is added is spread over half of the room, if its largest value would not fit there.
+// The part that is added is spread over half of the room, if 15 % would not fit there.
 func TestDictated_Room(t *testing.T) {
 	s := time.Second
 	plain := backoff.Exponential(s, 2)
@@ -68,11 +68,11 @@ func TestDictated_Room(t *testing.T) {
 	}{
 		{full, 0, 0.5, 10 * s},
 		{full, 4 * s, 0, 10 * s},
-		{full, 4 * s, 0.5, 11 * s},
-		{full, 4 * s, below1, 12*s - 1},
-		{full, 20 * s, 0.5, 15 * s},
-		{full, 40 * s, 0.5, 15 * s},
-		{plain.Jitter(jitter.Equal), 4 * s, 0.5, 11 * s},
+		{full, 2 * s, 0.5, 10500 * ms},
+		{full, 2 * s, below1, 11*s - 1},
+		{full, 3 * s, 0.5, 10750 * ms},
+		{full, 40 * s, 0.5, 10750 * ms},
+		{plain.Jitter(jitter.Equal), 2 * s, 0.5, 10500 * ms},
 		{plain.Tiled(), 2 * s, 0.5, 10500 * ms},
 		{plain.Tiled(), 4 * s, 0.5, 10750 * ms},
 		{plain, 4 * s, 0.5, 10 * s},

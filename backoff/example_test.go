@@ -229,7 +229,7 @@ func ExampleBackoff_Dictated() {
 	fmt.Println(b.Dictated(10*time.Second, -1, 0), b.Dictated(10*time.Second, -1, 0.5))
 	fmt.Println(backoff.Exponential(time.Second, 2).Dictated(10*time.Second, -1, 0.5))
 	// Output:
-	// 10s 11.5s
+	// 10s 10.75s
 	// 10s
 }
 

@@ -47,7 +47,7 @@ func TestBackoffFor(t *testing.T) {
 		},
 		"it spreads a dictated delay": {
 			retry.New(linear, retry.BackoffFor(is(errThrottled), throttled.Jitter(jitter.Deviation(0.5)))),
-			[]error{retry.RetryAfter(errBoom, 10*time.Second), retry.RetryAfter(errThrottled, 10*time.Second)}, []float64{10, 17.5}, nil,
+			[]error{retry.RetryAfter(errBoom, 10*time.Second), retry.RetryAfter(errThrottled, 10*time.Second)}, []float64{10, 11.125}, nil,
 		},
 		"decorrelated goes on from the delay before": {
 			retry.New(linear, retry.BackoffFor(is(errThrottled), backoff.Decorrelated(time.Second))),

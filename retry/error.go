@@ -177,10 +177,10 @@ func Permanent(err error) error { return stream.Permanent(err) }
 // IsPermanent reports whether err is marked as Permanent, anywhere in its tree.
 func IsPermanent(err error) bool { return permanent.Is(err) }
 
-// RetryAfter returns err with a delay that it dictates: the retry comes no earlier than d from now, unless a Signal
-// fires, and by the backoff's jitter a little later (backoff.Backoff.Dictated). Any error that has a method
-// RetryAfter() time.Duration, or wraps one, does the same. A delay of 0 or less dictates nothing: the backoff's own
-// delay applies, so there is no hot loop. RetryAfter(nil, d) is nil.
+// RetryAfter returns err with a delay that it dictates, counted from the failure: the retry comes no earlier, unless a
+// Signal fires, and with jitter up to 15 % later (backoff.Backoff.Dictated). Any error that has a method RetryAfter()
+// time.Duration, or wraps one, does the same. A delay of 0 or less dictates nothing: the backoff's own delay applies,
+// so there is no hot loop. RetryAfter(nil, d) is nil.
 func RetryAfter(err error, d time.Duration) error {
 	if err == nil {
 		return nil

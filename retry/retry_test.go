@@ -159,7 +159,7 @@ func TestADictatedDelayIsALeastOne(t *testing.T) {
 		timeout time.Duration
 	}{
 		{"exact without jitter", every(time.Hour), 10, 0},
-		{"full jitter", retry.New(backoff.Constant(time.Hour).Jitter(jitter.Full), draws(0.5)), 15, 0},
+		{"full jitter", retry.New(backoff.Constant(time.Hour).Jitter(jitter.Full), draws(0.5)), 10.75, 0},
 		{"default jitter at its least", retry.New(backoff.Constant(time.Hour).Jitter(jitter.Default), draws(0)), 10, 0},
 		{"within half of the room that Within leaves", retry.New(backoff.Constant(time.Hour).Jitter(jitter.Full), draws(0.5), retry.Within(12*time.Second)), 10.5, 0},
 		{"within half of the room before the deadline", retry.New(backoff.Constant(time.Hour).Jitter(jitter.Full), draws(0.5)), 10.5, 12 * time.Second},
@@ -174,6 +174,23 @@ func TestADictatedDelayIsALeastOne(t *testing.T) {
 			}
 			c.want(t, 0, test.want)
 		})
+	}
+}
+
+// A fleet that is told a minute comes back evenly within 69 s, whatever the jitter: with full jitter it was 120 s.
+func TestAFleetThatIsToldAMinute(t *testing.T) {
+	for _, b := range []backoff.Backoff{
+		backoff.Exponential(time.Second, 2).Jitter(jitter.Full), backoff.Exponential(time.Second, 2).Jitter(jitter.Equal),
+		backoff.Exponential(time.Second, 2).Jitter(jitter.Default), backoff.Exponential(time.Second, 2).Tiled(), backoff.Decorrelated(time.Second),
+	} {
+		for i := range 100 {
+			p := retry.New(b, retry.WithRand(func() float64 { return float64(i) / 100 }))
+			op := p.Start(t.Context())
+			got, end := op.Failed(retry.Outcome{Err: retry.RetryAfter(errBoom, time.Minute)})
+			if want := time.Minute + time.Duration(i)*90*time.Millisecond; got != want || end != nil {
+				t.Errorf("%v: client %d of 100 waits %v, want %v; %v", b, i, got, want, end)
+			}
+		}
 	}
 }
 

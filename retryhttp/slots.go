@@ -20,7 +20,7 @@ import (
 //
 // A refused request receives the next free slot: a 429 with the time until then as Retry-After, in whole seconds
 // rounded up, and exactly in the header Retry-After-Ms (the option RateLimitHeaders reads it). The slot is reserved for
-// that request until its retry comes, or for twice the time plus 2 s, because clients add jitter. After that, any other
+// that request until its retry comes, or for twice the time plus 2 s, because clients may add jitter. After that, any other
 // request may use it for 1 s. So new requests queue after refused ones, and neither can starve the other. The handler
 // recognizes a retry by the client's address, method, URL, Authorization and Idempotency-Key; two clients that do not
 // differ in these share their slots.

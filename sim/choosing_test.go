@@ -430,8 +430,8 @@ func TestChoosingSentences(t *testing.T) {
 	}
 	for _, c := range slots.Choices {
 		for _, o := range c.Outages {
-			if o.Refusals.Mean > 1000 {
-				t.Errorf("slots, %s, down for %v: %v refusals", c.Name, o.Down, o.Refusals.Mean)
+			if late := o.After.Most - o.Best; o.Refusals.Mean > 1000 || late > 11*time.Second {
+				t.Errorf("slots, %s, down for %v: %v refusals, and all served %v late", c.Name, o.Down, o.Refusals.Mean, late)
 			}
 		}
 	}
