@@ -1,14 +1,12 @@
 package prove
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
 	"net"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -45,7 +43,7 @@ func (t Target) Check(ctx context.Context) (Report, error) {
 	}
 	c.total = len(trials)
 	c.progress(0)
-	c.each(ctx, len(trials), func(i int) {
+	each(ctx, len(trials), c.Parallel, func(i int) {
 		c.try(ctx, &trials[i])
 		c.progress(1)
 	})
@@ -62,32 +60,18 @@ func (t Target) Check(ctx context.Context) (Report, error) {
 }
 
 // Missing returns what is known and was not found, in the ways that were played.
-func (r Report) Missing(known []Known) (missing []Known) {
-	for _, k := range known {
-		if !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Known != "" && k.is(f) }) {
-			missing = append(missing, k)
-		}
-	}
-	return missing
-}
-
-// is reports whether the finding is what is known.
-func (k Known) is(f Finding) bool { return f.Kind == k.Kind && strings.Contains(f.Where, k.Where) }
+func (r Report) Missing(known []Known) []Known { return missing(r.Findings, known) }
 
 // check is a Target with its defaults, and what is known of it.
 type check struct {
 	Target
-	clock   *clock
+	telling
 	allowed judge.Allowed
 	ref     undisturbed // without values until they are known
 	prefix  string
 	runs    atomic.Int64
 	cancel  context.CancelCauseFunc
 
-	mu      sync.Mutex
-	done    int
-	total   int
-	told    map[string]bool // the kinds of which OnFinding knows
 	certain map[string]bool // groups and kinds that a second play has shown
 }
 
@@ -107,13 +91,13 @@ func (t Target) prepare() (*check, error) {
 	if _, _, err := net.SplitHostPort(t.Server); err != nil {
 		return nil, fmt.Errorf("prove: Target.Server is %q, want host:port", t.Server)
 	}
-	orDefault("Every", &t.Every, 100*time.Millisecond)
-	orDefault("Within", &t.Within, 30*time.Second)
-	orDefault("Quiet", &t.Quiet, 2*time.Second)
-	orDefault("Stop", &t.Stop, 5*time.Second)
-	orDefault("Events", &t.Events, 12)
-	orDefault("Parallel", &t.Parallel, 64)
-	orDefault("Places", &t.Places, 24)
+	orDefault("Target.Every", &t.Every, 100*time.Millisecond)
+	orDefault("Target.Within", &t.Within, 30*time.Second)
+	orDefault("Target.Quiet", &t.Quiet, 2*time.Second)
+	orDefault("Target.Stop", &t.Stop, 5*time.Second)
+	orDefault("Target.Events", &t.Events, 12)
+	orDefault("Target.Parallel", &t.Parallel, 64)
+	orDefault("Target.Places", &t.Places, 24)
 	ways := []Way{Cut, Amid, End, Silence, Refuse, Twice}
 	for _, w := range t.Ways {
 		if !slices.Contains(ways, w) {
@@ -124,41 +108,10 @@ func (t Target) prepare() (*check, error) {
 		t.Ways = ways
 	}
 	return &check{
-		Target: t, told: map[string]bool{}, certain: map[string]bool{}, clock: newClock(),
+		Target: t, telling: newTelling(t.Known, t.OnFinding, t.OnProgress), certain: map[string]bool{},
 		allowed: judge.Allowed{AtLeastOnce: t.AtLeastOnce, AnyOrder: t.AnyOrder, GivesUp: t.GivesUp, Latest: t.Latest},
 		prefix:  "r" + strconv.FormatInt(1<<24+rand.N[int64](1<<24), 36), // 5 characters
 	}, nil
-}
-
-// orDefault sets a field of a Target that is 0.
-func orDefault[T int | time.Duration](name string, field *T, value T) {
-	if *field < 0 {
-		panic(fmt.Sprintf("prove: Target.%s is %v, want at least 0", name, *field))
-	}
-	*field = cmp.Or(*field, value)
-}
-
-// each calls f for each number below n, Parallel at once, until ctx ends.
-func (c *check) each(ctx context.Context, n int, f func(i int)) {
-	var next atomic.Int64
-	var workers sync.WaitGroup
-	for range min(n, c.Parallel) {
-		workers.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				f(i)
-			}
-		})
-	}
-	workers.Wait()
-}
-
-func (c *check) progress(n int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.done += n
-	if c.OnProgress != nil {
-		c.OnProgress(c.done, c.total)
-	}
 }
 
 // try plays a scenario, once more if its break did not take place, and once more if it shows a kind of fault that is
@@ -204,25 +157,11 @@ func (c *check) confirm(t *trial, again []judge.Fault) bool {
 		if !c.certain[key] && slices.ContainsFunc(again, func(other judge.Fault) bool { return other.Kind == f.Kind }) {
 			c.certain[key] = true
 			f.Where, f.Shown, f.Timeline = t.where, 1, t.timeline
-			finding := c.finding(&f, 1)
-			told := f.Kind + finding.Known
-			if !c.told[told] && c.OnFinding != nil {
-				c.OnFinding(finding)
-			}
-			c.told[told] = true
+			c.tell(c.finding(&f, 1))
 		}
 		all = all && c.certain[key]
 	}
 	return all
-}
-
-// finding makes a finding of a fault that so many scenarios could show.
-func (c *check) finding(f *judge.Fault, scenarios int) Finding {
-	finding := Finding{Kind: Kind(f.Kind), Where: f.Where, What: f.What, Mend: f.Mend, Shown: f.Shown, Scenarios: scenarios, Timeline: f.Timeline}
-	if i := slices.IndexFunc(c.Known, func(k Known) bool { return k.is(finding) }); i >= 0 {
-		finding.Known = c.Known[i].Why
-	}
-	return finding
 }
 
 // collect makes the report. A kind that an earlier group has shown is not reported again.
