@@ -16,9 +16,9 @@ import (
 
 // Check runs the program twice undisturbed, and then once for each scenario, Parallel at once. A run whose break did
 // not take place is played again, and so is one with a fault, until a run of its way has shown that kind twice: only
-// then is it a finding. It returns an error if nothing can be judged, if fewer than half of the breaks took place, if
-// the machine stood still for the check more than half of the time, and when ctx ends; then the report has what is
-// known.
+// then is it a finding. It returns an error if nothing can be judged, if fewer than half of the breaks took place, and
+// when ctx ends; then the report has what is known. The error matches ErrBusy if the machine did nothing for the check
+// more than half of the time: what was found then may be its fault.
 //
 // It panics if Client is nil, a number is negative, or a Way is unknown.
 func (t Target) Check(ctx context.Context) (Report, error) {
@@ -43,7 +43,7 @@ func (t Target) Check(ctx context.Context) (Report, error) {
 	}
 	c.total = len(trials)
 	c.progress(0)
-	each(ctx, len(trials), c.Parallel, func(i int) {
+	c.clock.each(ctx, len(trials), c.Parallel, func(i int) {
 		c.try(ctx, &trials[i])
 		c.progress(1)
 	})
@@ -56,7 +56,11 @@ func (t Target) Check(ctx context.Context) (Report, error) {
 		return report, fmt.Errorf("prove: a connection broke as planned in %d of %s only, want at least half: if the server or the machine is busy, or the server "+
 			"limits connections, lower Parallel or raise Within; does the program get as much through the proxy in each run?", report.Scenarios, judge.Count(len(trials), "scenario"))
 	}
-	return report, c.clock.busy()
+	busy := c.clock.busy()
+	if found := len(report.Findings); busy != nil && found > 0 {
+		busy = fmt.Errorf("%w; so does what was found: %s", busy, judge.Count(found, "finding"))
+	}
+	return report, busy
 }
 
 // Missing returns what is known and was not found, in the ways that were played.

@@ -2,10 +2,16 @@ package prove
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"time"
 )
+
+// ErrBusy is matched by the error of a check for which the machine did nothing more than half of the time. Whatever was
+// found, check again on a quieter one.
+var ErrBusy = errors.New("the machine was too busy")
 
 // clock is the time of a check. It stands still while the machine does nothing for the check: the program, which waits
 // as well, is not to blame for that.
@@ -32,19 +38,78 @@ func (k *clock) now() time.Time {
 	return k.at
 }
 
+// stood returns for how long the clock has stood still.
+func (k *clock) stood() time.Duration {
+	k.now()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.last.Sub(k.began) - k.at.Sub(k.began)
+}
+
 // busy returns an error if the clock has stood still for more than half of the time.
 func (k *clock) busy() error {
-	ran, took := k.now().Sub(k.began), time.Since(k.began)
-	if 2*ran >= took {
+	stood, took := k.stood(), time.Since(k.began)
+	if 2*stood <= took {
 		return nil
 	}
-	return fmt.Errorf("prove: the machine was too busy: it did nothing for the check in %v of %v, want at most half: use a quieter one, or lower Parallel",
-		(took - ran).Round(time.Millisecond), took.Round(time.Millisecond))
+	return fmt.Errorf("prove: %w: it did nothing for the check in %v of %v, want at most half; this needs a quieter machine, or a lower Parallel",
+		ErrBusy, stood.Round(time.Millisecond), took.Round(time.Millisecond))
 }
 
 // run lets the clock tick until ctx ends.
 func (k *clock) run(ctx context.Context) {
 	for pause(ctx, stall/2) {
 		k.now()
+	}
+}
+
+// pause waits, and reports whether ctx has not ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+	return ctx.Err() == nil
+}
+
+// Runs at once begin with so many for each core. There is one more after each time of rising in which the clock did
+// not stand still, and a quarter less after one in which it did.
+const (
+	perCore = 4
+	rising  = 100 * time.Millisecond
+)
+
+// each calls f for each number below n, at most so many at once, until ctx ends.
+func (k *clock) each(ctx context.Context, n, most int, f func(i int)) {
+	first := min(most, perCore*runtime.GOMAXPROCS(0))
+	room, running, stood := first, 0, k.stood()
+	over := make(chan struct{})
+	steps := time.NewTicker(rising)
+	defer steps.Stop()
+	for next := 0; ; {
+		left := next < n && ctx.Err() == nil
+		switch {
+		case left && running < room:
+			i := next
+			next, running = next+1, running+1
+			go func() {
+				defer func() { over <- struct{}{} }()
+				f(i)
+			}()
+			continue
+		case !left && running == 0:
+			return
+		}
+		select {
+		case <-over:
+			running--
+		case <-steps.C:
+			now := k.stood()
+			room = min(most, room+1)
+			if now > stood {
+				room = max(first, room*3/4)
+			}
+			stood = now
+		}
 	}
 }

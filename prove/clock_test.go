@@ -1,6 +1,9 @@
 package prove
 
 import (
+	"context"
+	"errors"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,8 +18,8 @@ func TestClock(t *testing.T) {
 		if d := k.now().Sub(start); d != stall {
 			t.Errorf("after a stall %v have passed, want %v", d, stall)
 		}
-		want := "prove: the machine was too busy: it did nothing for the check in 59m59.98s of 1h0m0s, want at most half: use a quieter one, or lower Parallel"
-		if err := k.busy(); err == nil || err.Error() != want {
+		want := "prove: the machine was too busy: it did nothing for the check in 59m59.98s of 1h0m0s, want at most half; this needs a quieter machine, or a lower Parallel"
+		if err := k.busy(); !errors.Is(err, ErrBusy) || err.Error() != want {
 			t.Errorf("after a stall: %v, want %s", err, want)
 		}
 		go k.run(t.Context())
@@ -28,6 +31,92 @@ func TestClock(t *testing.T) {
 		}
 		if err := k.busy(); err != nil {
 			t.Errorf("after a stall of nearly half of the time: %v", err)
+		}
+	})
+}
+
+// Runs at once begin with four for each core. There are more while the clock ticks, and fewer when it stands still.
+func TestClock_Each(t *testing.T) {
+	first := perCore * runtime.GOMAXPROCS(0)
+	for _, test := range []struct {
+		n, most int
+		ticks   time.Duration // between those of the clock
+		at      time.Duration
+		want    int // that run then
+	}{
+		{1000, first + 20, stall / 2, 50 * time.Millisecond, first},
+		{1000, first + 20, stall / 2, 1050 * time.Millisecond, first + 10},
+		{1000, first + 20, stall / 2, time.Minute, first + 20},
+		{1000, first + 20, time.Hour, 9 * time.Second, first},
+		{1000, 3, stall / 2, time.Minute, 3},
+		{5, 100, stall / 2, time.Minute, 5},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			k := newClock()
+			go func() {
+				for pause(ctx, test.ticks) {
+					k.now()
+				}
+			}()
+			running := 0
+			over := make(chan struct{})
+			go func() {
+				defer close(over)
+				k.each(ctx, test.n, test.most, func(int) {
+					k.mu.Lock()
+					running++
+					k.mu.Unlock()
+					<-ctx.Done()
+				})
+			}()
+			time.Sleep(test.at)
+			k.mu.Lock()
+			got := running
+			k.mu.Unlock()
+			if got != test.want {
+				t.Errorf("%+v: %d run", test, got)
+			}
+			cancel()
+			<-over
+			if running != got {
+				t.Errorf("%+v: %d have run", test, running)
+			}
+		})
+	}
+}
+
+// A machine that stands still has fewer runs at once than before, when they are over.
+func TestClock_EachFalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		k := newClock()
+		ticking, stop := context.WithCancel(ctx)
+		go k.run(ticking)
+		first := perCore * runtime.GOMAXPROCS(0)
+		running, most := 0, 0
+		begun := time.Now()
+		go func() {
+			time.Sleep(10 * time.Second)
+			stop()
+			time.Sleep(10 * time.Second)
+			most = 0
+			time.Sleep(10 * time.Second)
+			cancel()
+		}()
+		k.each(ctx, 1<<30, first+40, func(int) {
+			k.mu.Lock()
+			running++
+			most = max(most, running)
+			k.mu.Unlock()
+			time.Sleep(time.Second)
+			k.mu.Lock()
+			running--
+			k.mu.Unlock()
+		})
+		if most != first {
+			t.Errorf("%d ran at once after %v, want %d", most, time.Since(begun), first)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package prove_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"time"
@@ -52,6 +53,9 @@ func ExampleTarget_Check() {
 		Known: []prove.Known{{Kind: prove.Late, Why: "it was, once"}},
 	}
 	report, err := target.Check(context.Background())
+	for errors.Is(err, prove.ErrBusy) { // other processes had the machine
+		report, err = target.Check(context.Background())
+	}
 	if err != nil {
 		panic(err)
 	}

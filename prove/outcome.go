@@ -161,12 +161,3 @@ func (c *check) events(ctx context.Context, r Run, p *proxy) error {
 	}
 	return nil
 }
-
-// pause waits, and reports whether ctx has not ended.
-func pause(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
-	return ctx.Err() == nil
-}

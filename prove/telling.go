@@ -2,12 +2,10 @@ package prove
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/judge"
@@ -77,18 +75,4 @@ func orDefault[T int | time.Duration](name string, field *T, value T) {
 		panic(fmt.Sprintf("prove: %s is %v, want at least 0", name, *field))
 	}
 	*field = cmp.Or(*field, value)
-}
-
-// each calls f for each number below n, parallel at once, until ctx ends.
-func each(ctx context.Context, n, parallel int, f func(i int)) {
-	var next atomic.Int64
-	var workers sync.WaitGroup
-	for range min(n, parallel) {
-		workers.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				f(i)
-			}
-		})
-	}
-	workers.Wait()
 }

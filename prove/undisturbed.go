@@ -33,7 +33,7 @@ const (
 // may have delayed a value of one until it was over.
 func (c *check) measure(ctx context.Context, again bool) error {
 	runs := make([]*outcome, 2)
-	each(ctx, len(runs), c.Parallel, func(i int) { runs[i] = c.play(ctx, scenario{where: "undisturbed"}) })
+	c.clock.each(ctx, len(runs), c.Parallel, func(i int) { runs[i] = c.play(ctx, scenario{where: "undisturbed"}) })
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}

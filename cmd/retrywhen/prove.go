@@ -70,7 +70,8 @@ Exit codes:
     1  something was found, or a --known was not
     2  wrong usage
   125  nothing could be judged: the undisturbed runs differ or deliver nothing,
-       fewer than half of the breaks took place, or the machine is too busy
+       fewer than half of the breaks took place, or the machine is too busy;
+       what was found then needs a quieter one
 128+n  ended by signal n; what is known is printed`,
 		Example: `  retrywhen prove --server localhost:6379 --event 'redis-cli xadd {run} "*" n {n}' -- python3 client.py {port} {run}
   retrywhen prove --server db:5432 --ways cut,silence --json -- ./worker --dsn 'postgres://app@{addr}/shop'`,
@@ -208,17 +209,25 @@ func (p *prover) prove(ctx context.Context, t prove.Target, out, errOut io.Write
 	t.OnFinding = func(f prove.Finding) { progress.print("retrywhen: " + line(f)) }
 	report, err := t.Check(ctx)
 	progress.clear()
+	return conclude(report, err, t.Known, out, errOut, asJSON)
+}
+
+// conclude prints what was found, and returns what the exit code says.
+func conclude(report prove.Report, err error, known []prove.Known, out, errOut io.Writer, asJSON bool) error {
 	died, interrupted := errors.AsType[diedBy](err)
 	found := slices.ContainsFunc(report.Findings, func(f prove.Finding) bool { return f.Known == "" })
+	busy := errors.Is(err, prove.ErrBusy)
 	if err != nil && !interrupted {
-		if !found {
+		if len(report.Findings) == 0 || !busy && !found {
 			return ownFailure{err}
 		}
-		fmt.Fprintln(errOut, "retrywhen:", err)
+		if !busy {
+			fmt.Fprintln(errOut, "retrywhen:", err)
+		}
 	}
 	var missing []string
 	if err == nil {
-		for _, k := range report.Missing(t.Known) {
+		for _, k := range report.Missing(known) {
 			missing = append(missing, fmt.Sprintf("known, but not found: %s (%s)", k.Kind, k.Why))
 			fmt.Fprintln(errOut, "retrywhen: prove:", missing[len(missing)-1])
 		}
@@ -229,6 +238,8 @@ func (p *prover) prove(ctx context.Context, t prove.Target, out, errOut io.Write
 		return died
 	case failed != nil:
 		return ownFailure{failed}
+	case busy:
+		return ownFailure{err}
 	case len(missing) > 0 || found:
 		return exitCode(1)
 	}

@@ -238,6 +238,20 @@ func TestProveTooFewBreaks(t *testing.T) {
 	}
 }
 
+// A machine that was too busy has shown nothing: what was found is printed, but it is no failure of the program.
+func TestProveOnABusyMachine(t *testing.T) {
+	busy := fmt.Errorf("prove: %w", prove.ErrBusy)
+	found := []prove.Finding{{Kind: prove.Hot, Where: "refuse"}}
+	known := []prove.Known{{Kind: prove.Late, Why: "it is slow"}}
+	for _, findings := range [][]prove.Finding{nil, found} {
+		var out, errOut strings.Builder
+		err := conclude(prove.Report{Findings: findings}, busy, known, &out, &errOut, false)
+		if _, own := errors.AsType[ownFailure](err); !own || !errors.Is(err, prove.ErrBusy) || strings.Contains(out.String(), "hot: refuse: ") != (findings != nil) || errOut.Len() > 0 {
+			t.Errorf("%v: got %v, %q and %q", findings, err, out.String(), errOut.String())
+		}
+	}
+}
+
 // The placeholders are in the environment too, and what Python writes is not buffered.
 func TestProveReplaces(t *testing.T) {
 	var got []string
