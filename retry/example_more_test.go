@@ -71,7 +71,7 @@ func ExampleMaxRetryAfter() {
 
 func ExampleWithBackoff() {
 	fmt.Println(retry.Default.With(retry.WithBackoff(backoff.Fibonacci(time.Second).Jitter(jitter.Equal))))
-	// Output: fibonacci d=1s jitter=equal stopat=10s
+	// Output: fibonacci d=1s jitter=equal limit=4 maxretryafter=1m
 }
 
 // A test that checks each delay sets the draws.

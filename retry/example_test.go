@@ -71,12 +71,12 @@ func ExamplePolicy_Handle() {
 }
 
 func ExamplePolicy_With() {
-	patient := retry.Default.With(retry.StopAt(time.Minute))
+	patient := retry.Default.With(retry.Limit(10), retry.MaxRetryAfter(10*time.Minute))
 	fmt.Println(retry.Default)
 	fmt.Println(patient)
 	// Output:
-	// exponential base=1s factor=2 jitter=default stopat=10s
-	// exponential base=1s factor=2 jitter=default stopat=1m
+	// exponential base=1s factor=2 jitter=default limit=4 maxretryafter=1m
+	// exponential base=1s factor=2 jitter=default limit=10 maxretryafter=10m
 }
 
 func ExampleParse() {

@@ -50,16 +50,20 @@ type config struct {
 	plain           bool // see Plain
 }
 
-// Default waits about 1, 2, 4 and 8 s, each ±15 %, and gives up when the next wait would be 10 s or more. The figures
-// are those of "Exponential Backoff" (LispCast). Delays that errors dictate (RetryAfter) do not count: while each
-// failure dictates one, Default retries until ctx ends, unless Limit or Within is added. It has no budget, because the
-// calls of a program go to different servers, and a budget is one server's. For calls of one server, add one that they
-// share: Default.With(WithBudget(NewBudget(10, 1, 0.1))).
+// Default makes at most five attempts, about 1, 2, 4 and 8 s apart, each ±15 %, and ends with ErrLimit. An error may
+// dictate each wait (RetryAfter), up to a minute: then Default takes about five minutes. After an error that dictates
+// more than a minute it gives up at once, with ErrMaxRetryAfter; over HTTP the response of a server that asks for 90 s
+// is returned. Default.With(MaxRetryAfter(10*time.Minute)) waits for that, and with math.MaxInt64 any time. The figures
+// are those of "Exponential Backoff" (LispCast).
+//
+// Default has no budget, because the calls of a program go to different servers, and a budget is one server's. For
+// calls of one server, add one that they share: Default.With(WithBudget(NewBudget(10, 1, 0.1))). Default is for calls;
+// the policy of a feed that must come back after any outage has no Limit, and its backoff a Cap.
 var Default = Policy{standard}
 
 // standard is Default's config, and empty one without an option.
 var (
-	standard = empty.with(WithBackoff(backoff.Exponential(time.Second, 2).Jitter(jitter.Default)), StopAt(10*time.Second))
+	standard = empty.with(WithBackoff(backoff.Exponential(time.Second, 2).Jitter(jitter.Default)), Limit(4), MaxRetryAfter(time.Minute))
 	empty    = config{plain: true}.cleared()
 )
 

@@ -111,6 +111,7 @@ func TestDoReturnsTheFirstSuccess(t *testing.T) {
 }
 
 func TestGivingUp(t *testing.T) {
+	half := retry.WithRand(func() float64 { return 0.5 })
 	for _, test := range []struct {
 		name    string
 		policy  retry.Policy
@@ -124,7 +125,12 @@ func TestGivingUp(t *testing.T) {
 		{"Within, exclusive", every(time.Second, retry.Within(3*time.Second-1)), nil, retry.ErrExhausted, []float64{0, 1, 2}},
 		{"StopAt", retry.New(backoff.Exponential(time.Second, 2), retry.StopAt(4*time.Second)), nil, retry.ErrExhausted, []float64{0, 1, 3}},
 		{"StopAt looks at the ceiling", retry.New(backoff.Constant(time.Second).Jitter(jitter.Full), retry.StopAt(time.Second)), nil, retry.ErrExhausted, []float64{0}},
-		{"Default", retry.Default.With(retry.WithRand(func() float64 { return 0.5 })), nil, retry.ErrExhausted, []float64{0, 1, 3, 7, 15}},
+		{"Default", retry.Default.With(half), nil, retry.ErrLimit, []float64{0, 1, 3, 7, 15}},
+		{"Default, and a minute is dictated each time", retry.Default.With(half), retry.RetryAfter(errBoom, time.Minute), retry.ErrLimit, []float64{0, 64.5, 129, 193.5, 258}},
+		{"Default, and more than a minute is dictated", retry.Default.With(half), retry.RetryAfter(errBoom, time.Minute+1), retry.ErrMaxRetryAfter, []float64{0}},
+		{"Default that waits for any time", retry.Default.With(half, retry.MaxRetryAfter(math.MaxInt64), retry.Limit(1)), retry.RetryAfter(errBoom, 24*time.Hour), retry.ErrLimit, []float64{0, 92880}},
+		{"Default with more retries", retry.Default.With(half, retry.Limit(6)), nil, retry.ErrLimit, []float64{0, 1, 3, 7, 15, 31, 63}},
+		{"Default with longer waits", retry.Default.With(retry.WithBackoff(backoff.Constant(15 * time.Second))), nil, retry.ErrLimit, []float64{0, 15, 30, 45, 60}},
 		{"a dictated delay", every(time.Hour, retry.Limit(2)), retry.RetryAfter(errBoom, 3*time.Second), retry.ErrExhausted, []float64{0, 3, 6}},
 		{"a dictated delay is not StopAt's", every(time.Second, retry.Limit(1), retry.StopAt(2*time.Second)), retry.RetryAfter(errBoom, 3*time.Second), retry.ErrExhausted, []float64{0, 3}},
 		{"a dictated delay of 0 says nothing", every(time.Second, retry.Limit(2)), retry.RetryAfter(errBoom, 0), retry.ErrExhausted, []float64{0, 1, 2}},
@@ -508,7 +514,7 @@ func TestTheZeroPolicyIsDefault(t *testing.T) {
 		for _, p := range []retry.Policy{retry.Policy{}.With(half), retry.Default.With(half)} {
 			c := calls{fails: -1}
 			_, err := retry.Do(t.Context(), p, c.do)
-			if c.want(t, 0, 1, 3, 7, 15); !errors.Is(err, retry.ErrStopAt) {
+			if c.want(t, 0, 1, 3, 7, 15); !errors.Is(err, retry.ErrLimit) {
 				t.Errorf("got %v", err)
 			}
 		}
@@ -516,9 +522,9 @@ func TestTheZeroPolicyIsDefault(t *testing.T) {
 		if p.String() != retry.Default.String() || !p.Plain() {
 			t.Errorf("got %v", p)
 		}
-		_, limited := p.Limit()
-		if err := p.UnmarshalText([]byte("constant d=1s")); err != nil || p.String() != "constant d=1s" || limited {
-			t.Errorf("got %v, %v", p, err) // without Default's StopAt
+		// An option without a word in the text is off, in the zero Policy too.
+		if err := p.UnmarshalText([]byte("constant d=1s")); err != nil || p.String() != "constant d=1s" {
+			t.Errorf("got %v, %v", p, err)
 		}
 	})
 }

@@ -3,6 +3,9 @@
 //
 //	client := &http.Client{Transport: retryhttp.NewTransport(nil, retry.Default)}
 //
+// This client sends a request at most five times, in at most five minutes of waits, and returns the response of a server
+// that asks for a wait of more than a minute (retry.Default says how to wait for longer).
+//
 // Invalid arguments (a nil function, a negative number) panic when an option, a Transport or a handler is made, with
 // the argument's name. A call that has returned leaves no goroutine.
 //

@@ -20,10 +20,10 @@ import (
 //
 // A refused request receives the next free slot: a 429 with the time until then as Retry-After, in whole seconds
 // rounded up, and exactly in the header Retry-After-Ms (the option RateLimitHeaders reads it). The slot is reserved for
-// that request until its retry comes, or for twice the time plus 2 s, because clients may add jitter. After that, any other
-// request may use it for 1 s. So new requests queue after refused ones, and neither can starve the other. The handler
-// recognizes a retry by the client's address, method, URL, Authorization and Idempotency-Key; two clients that do not
-// differ in these share their slots.
+// that request until its retry comes, or for twice the time plus 2 s, because clients may add jitter. After that, any
+// other request may use it for 1 s. So new requests queue after refused ones, and neither can starve the other. The
+// handler recognizes a retry by the client's address, method, URL, Authorization and Idempotency-Key; two clients that
+// do not differ in these share their slots.
 //
 // Slots are given out for the next 10 minutes, and at most 100,000. A request beyond that receives a 503, with a
 // Retry-After between the time of the last slot and one and a half times that.

@@ -224,6 +224,23 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
+// The first example of the package comment is bounded, whatever a server dictates.
+func TestDefaultIsBounded(t *testing.T) {
+	for after, want := range map[string]string{"1": "0s 1s 2s 3s 4s", "60": "0s 1m0s 2m0s 3m0s 4m0s", "61": "0s"} {
+		bubble(t, "Retry-After: "+after, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 30*24*time.Hour)
+			defer cancel()
+			s := newScript(status(429, "slow down", "Retry-After: "+after))
+			policy := retry.Default.With(retry.WithRand(func() float64 { return 0 }))
+			resp, err := retryhttp.NewTransport(s, policy).RoundTrip(get(t, ctx))
+			if got := read(t, resp, err); got != "429 slow down" {
+				t.Error(got)
+			}
+			s.expect(t, want)
+		})
+	}
+}
+
 var errCause = errors.New("the cause")
 
 func TestGivingUp(t *testing.T) {
