@@ -197,7 +197,7 @@ func (o *Operation) room(d time.Duration) (time.Duration, error) {
 func (o *Operation) giveUp(cause error) *Error {
 	err := o.errorOf(cause, o.state.retries)
 	c := o.config
-	o.logged = false
+	o.logged = 0
 	c.log(o.ctx, slog.LevelError, "giving up", slog.Any("error", err))
 	for _, hook := range c.onGiveUp {
 		hook(o.ctx, err)

@@ -93,7 +93,7 @@ func (o *Operation) done(last *Outcome, err error) {
 		c.refund(last.Items)
 	}
 	o.endOutage()
-	if o.logged { // and neither a recovery nor that the policy gave up
+	if o.logged > 0 { // and neither a recovery nor that the policy gave up
 		c.log(o.ctx, slog.LevelInfo, "retries ended", slog.Int("attempts", attempts), slog.Any("error", err))
 	}
 	if c.onDone == nil {

@@ -67,7 +67,7 @@ func ExampleLog() {
 	policy := retry.New(backoff.Constant(time.Millisecond), retry.Limit(3), retry.Log(logger))
 	_, _ = feed().RetryWhen(policy).Collect(context.Background())
 	// Output:
-	// level=WARN msg="retrying after a failure" retry=1 delay=1ms dictated=false error="cut off" policy="constant d=1ms limit=3"
+	// level=WARN msg="retrying after a failure" retry=1 delay=1ms dictated=false error="cut off"
 	// level=INFO msg=recovered retries=2 last=refused
 }
 
@@ -207,7 +207,7 @@ func ExampleLog_default() {
 		return retry.Permanent(errors.New("not found"))
 	})
 	// Output:
-	// level=WARN msg="retrying after a failure" name=prices retry=1 delay=0s dictated=false error="connection refused" policy="constant d=0s limit=1"
+	// level=WARN msg="retrying after a failure" name=prices retry=1 delay=0s dictated=false error="connection refused"
 	// level=INFO msg="retries ended" name=prices attempts=2 error="not found"
 }
 

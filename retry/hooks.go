@@ -43,8 +43,7 @@ func (o *Operation) retrying(f *Outcome, delay time.Duration, dictated bool) {
 	e := Event{N: s.retries, Err: f.Err, Delay: delay, Elapsed: o.failedAt().Sub(s.since()), Lasted: f.Lasted}
 	o.beginOutage(f.Err)
 	if c.logs {
-		c.logRetry(o.ctx, &e, dictated, !o.logged)
-		o.logged = true
+		o.logRetry(&e, dictated)
 	}
 	for _, hook := range c.onRetry {
 		hook(o.ctx, e)

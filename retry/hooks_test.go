@@ -352,10 +352,10 @@ func TestLog_ByOutages(t *testing.T) {
 			func(ctx context.Context, p retry.Policy) error {
 				return feedOf(1, 0, 1, 1).RetryWhen(p).ForEach(ctx, func(int) {})
 			},
-			`level=WARN msg="retrying after a failure" retry=1 delay=1s dictated=false lasted=1h0m0s error="failure 1" policy="constant d=1s"
+			`level=WARN msg="retrying after a failure" retry=1 delay=1s dictated=false lasted=1h0m0s error="failure 1"
 level=DEBUG msg="retrying after a failure" retry=2 delay=1s dictated=false lasted=0s error="failure 2"
 level=INFO msg=recovered retries=2 down=1h0m2s last="failure 2"
-level=WARN msg="retrying after a failure" retry=3 delay=1s dictated=false lasted=1h0m0s error="failure 3" policy="constant d=1s"
+level=WARN msg="retrying after a failure" retry=3 delay=1s dictated=false lasted=1h0m0s error="failure 3"
 level=INFO msg=recovered retries=1 down=1h0m1s last="failure 3"
 `,
 		},
@@ -363,7 +363,7 @@ level=INFO msg=recovered retries=1 down=1h0m1s last="failure 3"
 			func(ctx context.Context, p retry.Policy) error {
 				return retry.Run(ctx, p.With(retry.Limit(1)), failing(9, errBoom))
 			},
-			`level=WARN msg="retrying after a failure" retry=1 delay=1s dictated=false lasted=1s error=boom policy="constant d=1s limit=1"
+			`level=WARN msg="retrying after a failure" retry=1 delay=1s dictated=false lasted=1s error=boom
 level=ERROR msg="giving up" error.cause="limit of 1 retry" error.last=boom error.retries=1 error.down=2s error.attempts=2 error.elapsed=2s
 `,
 		},
@@ -384,7 +384,7 @@ level=ERROR msg="giving up" error.cause="limit of 1 retry" error.last=boom error
 			func(ctx context.Context, p retry.Policy) error {
 				return retry.Run(ctx, p, failOnce(retry.Permanent(errBoom)))
 			},
-			`level=WARN msg="retrying after a failure" retry=1 delay=1s dictated=false lasted=0s error=passing policy="constant d=1s"
+			`level=WARN msg="retrying after a failure" retry=1 delay=1s dictated=false lasted=0s error=passing
 level=INFO msg="retries ended" attempts=2 error=boom
 `,
 		},
@@ -392,7 +392,7 @@ level=INFO msg="retries ended" attempts=2 error=boom
 			func(ctx context.Context, p retry.Policy) error {
 				return stream.FromFunc(failedOnce(retry.Permanent(errBoom))).RetryWhen(p).ForEach(ctx, func(int) {})
 			},
-			`level=WARN msg="retrying after a failure" retry=1 delay=1s dictated=false lasted=0s error=passing policy="constant d=1s"
+			`level=WARN msg="retrying after a failure" retry=1 delay=1s dictated=false lasted=0s error=passing
 level=INFO msg="retries ended" attempts=2 error=boom
 `,
 		},
@@ -401,7 +401,7 @@ level=INFO msg="retries ended" attempts=2 error=boom
 				return feedOf(0, 1, 0).Concat(stream.Fail[int](retry.Permanent(errBoom))).RetryWhen(p.With(retry.If(func(err error) bool { return err.Error() == "failure 1" }))).
 					ForEach(ctx, func(int) {})
 			},
-			`level=WARN msg="retrying after a failure" retry=1 delay=1s dictated=false lasted=0s error="failure 1" policy="constant d=1s"
+			`level=WARN msg="retrying after a failure" retry=1 delay=1s dictated=false lasted=0s error="failure 1"
 level=INFO msg=recovered retries=1 down=1h0m1s last="failure 1"
 `,
 		},
@@ -411,7 +411,7 @@ level=INFO msg=recovered retries=1 down=1h0m1s last="failure 1"
 				time.AfterFunc(1500*time.Millisecond, cancel)
 				return retry.Run(ctx, p, failing(9, errBoom))
 			},
-			`level=WARN msg="retrying after a failure" retry=1 delay=1s dictated=false lasted=1s error=boom policy="constant d=1s"
+			`level=WARN msg="retrying after a failure" retry=1 delay=1s dictated=false lasted=1s error=boom
 level=INFO msg="retries ended" attempts=1 error.cause="context canceled" error.last=boom error.retries=0 error.down=500ms error.attempts=1 error.elapsed=500ms
 `,
 		},
@@ -425,7 +425,7 @@ level=INFO msg="retries ended" attempts=1 error.cause="context canceled" error.l
 					return 0, errBoom
 				}).RetryWhen(p).ForEach(ctx, func(int) {})
 			},
-			`level=WARN msg="retrying after a failure" retry=1 delay=1s dictated=false lasted=0s error=boom policy="constant d=1s"
+			`level=WARN msg="retrying after a failure" retry=1 delay=1s dictated=false lasted=0s error=boom
 level=INFO msg="retries ended" attempts=2 error="context canceled: after the failure: boom"
 `,
 		},
@@ -445,9 +445,9 @@ level=INFO msg="retries ended" attempts=2 error="context canceled: after the fai
 				}
 				return nil
 			},
-			`level=WARN msg="retrying after a failure" retry=1 delay=1s dictated=false lasted=0s error=boom policy="constant d=1s"
+			`level=WARN msg="retrying after a failure" retry=1 delay=1s dictated=false lasted=0s error=boom
 level=INFO msg=recovered retries=1 down=1s last=boom
-level=WARN msg="retrying after a failure" retry=1 delay=1s dictated=false lasted=0s error=boom policy="constant d=1s"
+level=WARN msg="retrying after a failure" retry=1 delay=1s dictated=false lasted=0s error=boom
 level=DEBUG msg="retrying after a failure" retry=2 delay=1s dictated=false lasted=0s error=boom
 level=INFO msg=recovered retries=2 down=2s last=boom
 `,

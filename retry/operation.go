@@ -48,7 +48,7 @@ type Operation struct {
 	allowed bool // a retry was: the context is none of WithoutRetries
 	running bool // an attempt was begun, and has not ended
 	reset   bool // Reset was called in it
-	logged  bool // a retry of this outage was logged, and its end was not
+	logged  int  // 0 until a retry of this outage was logged, and when its end was; else one more than its marks then
 }
 
 // Outcome describes how an attempt or an operation has ended. The zero Outcome is a success.
@@ -83,7 +83,9 @@ func (p Policy) Continue(ctx context.Context, s State, last error) (o Operation)
 	if c.onDone != nil {
 		o.began = s.first.Add(-s.lead)
 	}
-	o.logged = s.failures > 0 && s.retries > 0
+	if c.logs && s.failures > 0 && s.retries > 0 {
+		o.logged = 1 + marks(o.now().Sub(s.down()))
+	}
 	return o
 }
 
@@ -154,7 +156,7 @@ func (o *Operation) Works() {
 	if (c.onRecovered == nil && !c.logs) || o.ctx.Err() != nil {
 		return
 	}
-	o.logged = false
+	o.logged = 0
 	r := Recovery{Retries: retries, Down: o.now().Sub(o.state.down()), Last: last}
 	c.log(o.ctx, slog.LevelInfo, "recovered", slog.Int("retries", r.Retries), slog.Duration("down", r.Down.Round(time.Microsecond)),
 		slog.Any("last", r.Last))

@@ -239,7 +239,7 @@ func TestREADME_AFeed(t *testing.T) {
 			t.Errorf("%v after %d failures", err, failures)
 		}
 	})
-	if got := log.String(); strings.Count(got, "level=WARN") != 2 || !strings.Contains(got, io.ErrUnexpectedEOF.Error()) || !strings.Contains(got, "prices") {
+	if got := log.String(); strings.Count(got, "level=WARN") != 5 || strings.Count(got, "still down") != 3 || !strings.Contains(got, io.ErrUnexpectedEOF.Error()) || !strings.Contains(got, "prices") {
 		t.Errorf("the log is\n%s", got)
 	}
 }
