@@ -93,12 +93,12 @@ func (o *Operation) decide(f *Outcome, cause error) (delay time.Duration, end er
 		s.row = o.failedAt().Sub(s.first)
 	}
 	var dictates time.Duration
-	switch {
+	switch most := c.limitAfter(f.Err); {
 	case cause != nil:
 	case !o.allowed && withoutRetries(o.ctx):
 		cause = ErrWithoutRetries
-	case c.limit >= 0 && int64(s.retries) >= c.limit:
-		cause = reached{limit: ErrLimit, n: c.limit}
+	case most >= 0 && int64(s.retries) >= most:
+		cause = reached{limit: ErrLimit, n: most}
 	default:
 		if !simple {
 			dictates = dictated(f.Err)

@@ -1,7 +1,7 @@
 // Package retry decides whether and when an operation is tried again.
 //
 // A [Policy] has a backoff.Backoff, which computes the delays, and perhaps others for certain failures (BackoffFor).
-// Its options say when to give up (Limit, Within, StopAt, a Budget; the context's deadline counts too), when to restart
+// Its options say when to give up (Limit, LimitFor, Within, StopAt, a Budget; the context's deadline counts too), when to restart
 // the count (ResetAfter, ResetAfterItems, ResetOn), which hooks to call (OnAttempt, OnRetry, OnOutage, OnGiveUp,
 // OnRecovered, OnDone, Log), and what is retried (Name). A Policy is an immutable value; the state of one operation is
 // an [Operation], and what of it can be stored a [State]. The same policy retries

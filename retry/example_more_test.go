@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"strings"
 	"time"
 
@@ -248,6 +249,21 @@ func ExampleBackoffFor() {
 	// SQLSTATE 40001: wait 10ms
 	// connection refused: wait 2s
 	// SQLSTATE 40001: wait 40ms
+}
+
+// A login that is refused is tried once more, in case the server was starting. A server that is down is tried longer.
+func ExampleLimitFor() {
+	refused := func(err error) bool { return errors.Is(err, os.ErrPermission) }
+	policy := retry.New(backoff.Backoff{}, retry.Limit(5), retry.LimitFor(refused, 1))
+	for _, failure := range []error{os.ErrPermission, os.ErrDeadlineExceeded} {
+		err := retry.Run(context.Background(), policy, func(context.Context) error { return failure })
+		if e, gaveUp := errors.AsType[*retry.Error](err); gaveUp {
+			fmt.Printf("%v: %v\n", e.Last, e.Cause)
+		}
+	}
+	// Output:
+	// permission denied: limit of 1 retry
+	// i/o timeout: limit of 5 retries
 }
 
 // sqlError is an error as the drivers of Postgres return it.

@@ -49,6 +49,39 @@ func BackoffFor(match func(error) bool, b backoff.Backoff) Option {
 // Limit allows at most n retries in a row; 0 allows none.
 func Limit(n int) Option { return theLimit.to(int64(n)) }
 
+// LimitFor gives up, with ErrLimit, after a failure that match accepts, if there were n retries in a row or more; 0
+// allows none after such a failure. So a call that a server denies can be tried less often than one that breaks. The
+// retries count whatever they were for: after two timeouts LimitFor(denied, 2) allows none. If several LimitFor accept
+// a failure, the last one applies. Limit applies too: LimitFor only lowers it.
+//
+// match is called at most once for each failure, before the wait is computed. LimitFor has no text form.
+func LimitFor(match func(error) bool, n int) Option {
+	notNil("LimitFor", "match", match == nil)
+	if n < 0 {
+		panicf("LimitFor", "n is %d, want at least 0", n)
+	}
+	return func(c *config) { c.limits = append(slices.Clip(c.limits), limit{match, int64(n)}) }
+}
+
+// limit is a limit for the failures that match accepts.
+type limit struct {
+	match func(error) bool
+	n     int64
+}
+
+// limitAfter returns the maximum number of retries in a row after the failure. It is negative if there is none.
+func (c *config) limitAfter(failure error) int64 {
+	for _, l := range slices.Backward(c.limits) {
+		if l.match(failure) {
+			if c.limit < 0 || l.n < c.limit {
+				return l.n
+			}
+			break
+		}
+	}
+	return c.limit
+}
+
 // Within gives up if a retry would start later than d after the first failure in a row. It does not limit the attempts
 // themselves: with Within(10 s) and AttemptTimeout(30 s), two attempts that hang take a minute. To limit the whole
 // operation, give ctx a deadline.

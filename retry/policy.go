@@ -24,6 +24,7 @@ type config struct {
 	curve
 	curves          []curve // of BackoffFor
 	limit           int64
+	limits          []limit // of LimitFor
 	within          time.Duration
 	stopAt          time.Duration
 	attemptTimeout  time.Duration

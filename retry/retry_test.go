@@ -595,6 +595,8 @@ func TestPanicsNameTheArgument(t *testing.T) {
 		"retry: ResetAfter: d is 0s, want more than 0":                                     func() { retry.ResetAfter(0) },
 		"retry: ResetAfterItems: n is 0, want more than 0":                                 func() { retry.ResetAfterItems(0) },
 		"retry: If: retryable is nil":                                                      func() { retry.If(nil) },
+		"retry: LimitFor: match is nil":                                                    func() { retry.LimitFor(nil, 1) },
+		"retry: LimitFor: n is -1, want at least 0":                                        func() { retry.LimitFor(retry.IsPermanent, -1) },
 		"retry: BackoffFor: match is nil":                                                  func() { retry.BackoffFor(nil, backoff.Default) },
 		"retry: OnRetry: f is nil":                                                         func() { retry.OnRetry(nil) },
 		"retry: OnRecovered: f is nil":                                                     func() { retry.OnRecovered(nil) },

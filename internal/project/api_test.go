@@ -171,6 +171,7 @@ var (
 	_ func(string, func(string) stream.Stream[operators.Marked[int, string]], stream.RetryHandler) ints                                         = operators.ResumeMarked[int, string]
 	_ func(string, func(string) stream.Stream[operators.Marked[int, string]], stream.RetryHandler) stream.Stream[operators.Marked[int, string]] = operators.ResumePositions[int, string]
 	_ func(func(error) bool, backoff.Backoff) retry.Option                                                                                      = retry.BackoffFor
+	_ func(func(error) bool, int) retry.Option                                                                                                  = retry.LimitFor
 	_                                                                                                                                           = operators.Marked[int, string]{Value: 1, At: "", Bookmark: true}
 	_ func(time.Duration, string, func(context.Context, string) ([]int, string, error), stream.RetryHandler) ints                               = operators.Poll[int, string]
 	_                                                                                                                                           = []error{operators.ErrEmpty, operators.ErrStuck}
