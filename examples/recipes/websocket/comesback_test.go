@@ -24,7 +24,7 @@ func TestEvents_ComeBack(t *testing.T) {
 	reconnecttest.Check(t, func() reconnecttest.Run[int] {
 		return reconnecttest.Run[int]{Serve: twelveEvents, Client: func(ctx context.Context, dial reconnecttest.Dial, got func(int)) error {
 			client := &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
-			return websocket.Events(client, "ws://127.0.0.1/", 0, 30*time.Second, policy).ForEach(ctx, func(e websocket.Event) { got(e.ID) })
+			return websocket.Events(client, "ws://127.0.0.1/", 0, 30*time.Second, policy, nil).ForEach(ctx, func(e websocket.Event) { got(e.ID) })
 		}}
 	})
 }

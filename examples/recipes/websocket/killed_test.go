@@ -17,7 +17,7 @@ func TestMain(m *testing.M) { killed.Main(m, program) }
 func program(ctx context.Context, e *killed.Effects, args []string) error {
 	at := 0
 	e.Start(&at)
-	return killed.Follow(ctx, e, 1000, websocket.Events(nil, args[0], at, silence, proxy.Policy), func(v websocket.Event) (int, any) { return v.ID, v.ID })
+	return killed.Follow(ctx, e, 1000, websocket.Events(nil, args[0], at, silence, proxy.Policy, nil), func(v websocket.Event) (int, any) { return v.ID, v.ID })
 }
 
 func TestEvents_Killed(t *testing.T) {

@@ -5,14 +5,17 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	socket "github.com/coder/websocket"
 	"github.com/coder/websocket/wsjson"
 
+	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/examples/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
 	"github.com/retrywhen/retrywhen/examples/recipes/websocket"
@@ -85,7 +88,7 @@ func TestEvents(t *testing.T) {
 	network := proxy.Start(t, server.Listener.Addr().String())
 	fault := network.Each()
 	account := ledger.Ledger{}
-	err := websocket.Events(nil, "ws://"+network.Address(), 0, silence, proxy.Policy).Take(n).ForEach(t.Context(), func(e websocket.Event) {
+	err := websocket.Events(nil, "ws://"+network.Address(), 0, silence, proxy.Policy, nil).Take(n).ForEach(t.Context(), func(e websocket.Event) {
 		if account.Enter(e.ID)%every == 0 {
 			fault()
 		}
@@ -119,19 +122,65 @@ func TestEvents_Idle(t *testing.T) {
 	defer stop()
 	p := proxy.Policy.With(retry.OnRecovered(func(context.Context, retry.Recovery) { stop() }))
 	url := "ws" + strings.TrimPrefix(server.URL, "http")
-	if _, err := websocket.Events(nil, url, 0, time.Hour, p).Collect(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := websocket.Events(nil, url, 0, time.Hour, p, nil).Collect(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("not recovered: %v", err)
 	}
 }
 
-func TestEvents_NoRetryCanHelp(t *testing.T) {
-	for _, code := range []int{http.StatusUnauthorized, int(socket.StatusUnsupportedData), int(socket.StatusPolicyViolation), 4000} {
+func TestEvents_Permanent(t *testing.T) {
+	lost := func(code int, _ string) bool { return code == 4003 || code == http.StatusForbidden }
+	for _, c := range []struct {
+		code      int
+		permanent func(int, string) bool
+		is        bool
+	}{
+		{int(socket.StatusUnsupportedData), nil, true},
+		{int(socket.StatusInvalidFramePayloadData), nil, true},
+		{int(socket.StatusMandatoryExtension), nil, true},
+		{int(socket.StatusPolicyViolation), nil, false}, // "rate limited, retry later"
+		{4000, nil, false},
+		{4009, nil, false},
+		{4201, nil, false},
+		{http.StatusUnauthorized, nil, false},
+		{http.StatusNotFound, nil, false},
+		{4003, lost, true},
+		{http.StatusForbidden, lost, true},
+		{4000, lost, false},
+	} {
 		var connections atomic.Int64
-		server := feed(t, &connections, func(int64) int { return code })
+		server := feed(t, &connections, func(n int64) int {
+			if n > 1 {
+				return 0
+			}
+			return c.code
+		})
 		url := "ws" + strings.TrimPrefix(server.URL, "http")
-		_, err := websocket.Events(nil, url, 0, time.Minute, proxy.Policy).Collect(t.Context())
-		if err == nil || connections.Load() != 1 {
-			t.Errorf("%d: %v after %d connections", code, err, connections.Load())
+		events, err := websocket.Events(nil, url, 0, time.Minute, proxy.Policy, c.permanent).Take(60).Collect(t.Context())
+		if is := connections.Load() == 1; is != c.is || is != (err != nil) || !is && len(events) != 60 {
+			t.Errorf("%d: %d events, %v after %d connections", c.code, len(events), err, connections.Load())
 		}
 	}
 }
+
+// A refused handshake dictates the delay.
+func TestEvents_RetryAfter(t *testing.T) {
+	for _, status := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
+		synctest.Test(t, func(t *testing.T) {
+			var dials []time.Duration
+			start := time.Now()
+			client := &http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+				dials = append(dials, time.Since(start))
+				return &http.Response{StatusCode: status, Header: http.Header{"Retry-After": {"3"}}, Body: http.NoBody}, nil
+			})}
+			policy := retry.New(backoff.Constant(100*time.Millisecond), retry.Limit(2))
+			_, err := websocket.Events(client, "ws://feed/", 0, time.Minute, policy, nil).Collect(t.Context())
+			if !errors.Is(err, retry.ErrLimit) || !slices.Equal(dials, []time.Duration{0, 3 * time.Second, 6 * time.Second}) {
+				t.Errorf("%d: dials at %v, %v", status, dials, err)
+			}
+		})
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
