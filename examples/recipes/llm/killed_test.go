@@ -17,7 +17,7 @@ func TestMain(m *testing.M) { killed.Main(m, program) }
 
 // program asks anew after each start: an answer has no position.
 func program(ctx context.Context, e *killed.Effects, args []string) error {
-	return llm.Tokens(http.DefaultClient, args[0], "why?", silence, retry.Default).ForEach(ctx, func(token string) {
+	return llm.Tokens(http.DefaultClient, ask(args[0]), llm.Chat, silence, retry.Default).ForEach(ctx, func(token string) {
 		_, number, _ := strings.Cut(token, "-")
 		n, _ := strconv.Atoi(number)
 		e.Apply(nil, n)

@@ -46,7 +46,7 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if m.at != nil {
 			m.at(n)
 		}
-		fmt.Fprintf(w, ": thinking\n\ndata: %d-%d\n\n", request, n)
+		fmt.Fprintf(w, ": thinking\n\ndata: {\"choices\":[{\"delta\":{\"content\":\"%d-%d\"}}]}\n\n", request, n)
 		_ = flush()
 	}
 	fmt.Fprint(w, "data: [DONE]\n\n")
@@ -68,7 +68,14 @@ func start(t *testing.T, m *model) (stream.Stream[string], *proxy.Proxy, *[]time
 	delays := &[]time.Duration{}
 	policy := retry.New(backoff.Exponential(5*time.Millisecond, 2).Jitter(jitter.Full), retry.Limit(12), retry.WithBudget(retry.NewBudget(10, 1, 0.1)),
 		retry.OnRetry(func(_ context.Context, e retry.Event) { *delays = append(*delays, e.Delay) }))
-	return llm.Tokens(client, "http://"+network.Address(), "why?", silence, policy), network, delays
+	return llm.Tokens(client, ask("http://"+network.Address()), llm.Chat, silence, policy), network, delays
+}
+
+// ask returns the function that makes each attempt's request.
+func ask(url string) func(context.Context) (*http.Request, error) {
+	return func(ctx context.Context) (*http.Request, error) {
+		return http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader("why?"))
+	}
 }
 
 // All faults come before the first token. The answer is complete, and all of it is from one request.
@@ -129,10 +136,13 @@ func TestTokens_AfterTheFirst(t *testing.T) {
 // The connection is cut at each byte of the response, after the first token: what comes are whole tokens.
 func TestTokens_CutAnywhere(t *testing.T) {
 	const response = "data: one\n\ndata: two\n:\ndata: lines\n\n: thinking\r\ndata: three\r\n\r\ndata: [DONE]\n\n"
+	text := func(_, data string) (string, bool, error) {
+		return strings.TrimSuffix(data, "[DONE]"), data == "[DONE]", nil
+	}
 	whole := []string{"one", "two\nlines", "three"}
 	for cut := len("data: one\n\n"); cut <= len(response); cut++ {
-		tokens := llm.Tokens(&http.Client{Transport: cutting{response[:cut]}}, "http://model/", "why?", time.Minute, retry.Default)
-		got, err := tokens.Collect(t.Context())
+		client := &http.Client{Transport: cutting{response[:cut]}}
+		got, err := llm.Tokens(client, ask("http://model/"), text, time.Minute, retry.Default).Collect(t.Context())
 		done := cut == len(response)
 		want := whole[:strings.Count(strings.ReplaceAll(response[:cut], "\r", ""), "\n\n")-max(0, cut-len(response)+1)]
 		if !slices.Equal(got, want) || done != (err == nil) || !done && !errors.Is(err, errCut) {
