@@ -58,6 +58,9 @@ func ConcatMap[T, U any](s stream.Stream[T], f func(T) stream.Stream[U]) stream.
 //	f(3):                            -h|
 //	SwitchMap(f):    ---a-b-c-d-f-----h--|
 //
+// An inner stream of Resume starts over with each value of s: to change what a feed subscribes to, keep the topics and
+// their positions outside, as the recipe subscriptions does.
+//
 // It ends when s and the last inner stream have ended. The first error, of s or of the latest inner stream, cancels the
 // other and is returned. An error of s does not cancel the inner stream of its last value before that has begun: what
 // it yields at once, and what it yields until it returns, comes before the error. FlatMap's comment shows how to let it

@@ -79,7 +79,8 @@ func Idempotent(f func(*http.Request) bool) Option {
 // IdempotencyKeys adds the header Idempotency-Key to each POST or PATCH that can be sent again and has no such header,
 // nor X-Idempotency-Key. Its value is a random UUID, the same for all attempts of the request. Such a request counts as
 // idempotent, so use this option only for servers that carry out requests with the same key once
-// (draft-ietf-httpapi-idempotency-key-header).
+// (draft-ietf-httpapi-idempotency-key-header). A retry around the client's call makes a request, and so a key, for each
+// of its attempts: set the header yourself there.
 func IdempotencyKeys() Option {
 	return func(s *settings) { s.idempotencyKeys = true }
 }

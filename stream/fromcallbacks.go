@@ -31,6 +31,9 @@ import (
 // is dropped if the consumer has stopped, and joined with ctx's cause if ctx has ended. A panic of listen, or a
 // runtime.Goexit, reaches the caller of the stream.
 //
+// SDKs of exchanges return (doneC, stopC, err): listen gives push to their handler, and then waits for the first of
+// <-doneC, whose error the error handler has kept, and <-ctx.Done(), after which it closes stopC and waits for doneC.
+//
 // A consumer that calls push itself waits until ctx ends. While push waits, a client that reads its connection on the
 // callback's goroutine reads nothing, keepalives included: put a Buffer after FromCallbacks, and acknowledge in the
 // consumer: what the Buffer holds dies with the process.

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write AGENTS.md, llms.txt and the table of sizes anew")
+var update = flag.Bool("update", false, "write AGENTS.md and llms.txt anew")
 
 // signatures are what a feed and its test call, by their package.
 var signatures = [][2]string{
@@ -64,7 +64,7 @@ func agents(t *testing.T) string {
 		"- [docs/migrating.md](docs/migrating.md): the same code with another library, before and after\n" +
 		"- [docs/durable.md](docs/durable.md): jobs that survive the process\n" +
 		"- [retryhttp](retryhttp/doc.go), [retrygrpc](retrygrpc/doc.go), [retryotel](retryotel/observe.go): clients, metrics and traces\n")
-	s.WriteString("\n## Ten mistakes\n\n")
+	s.WriteString("\n## Eleven mistakes\n\n")
 	for i, mistake := range mistakes {
 		fmt.Fprintf(&s, "%d. [%s](docs/recipes.md#%s).\n", i+1, mistake[0], mistake[1])
 	}
@@ -83,55 +83,22 @@ var mistakes = [][2]string{
 	{"A retry around Resume: the policy belongs into it", "the-rules-of-the-position"},
 	{"MapRetry over a broker's deliveries without their context", "items-that-belong-to-a-connection"},
 	{"Retries in layers", "retries-in-layers"},
+	{"Credentials that are read outside of `open`", "the-rules-of-the-position"},
 }
 
-// index returns llms.txt: the documents, one line each.
-func index(t *testing.T) string {
-	t.Helper()
-	var s strings.Builder
-	s.WriteString("# retrywhen\n\n> Retry with backoff and jitter for Go: a call that fails is tried again, a stream that fails continues where it stopped.\n\n" +
-		"- [AGENTS.md](AGENTS.md): how to write a feed that reconnects, the rules, the mistakes, the test\n" +
-		"- [docs/README.md](docs/README.md): which of Do, Attempts, RetryWhen, Resume, Poll, FromCallbacks, MapRetry, retryhttp, durable\n")
-	text, err := os.ReadFile("docs/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, read, ok := strings.Cut(string(text), "| if you want to | read |\n|---|---|\n")
-	if !ok {
-		t.Fatal("docs/README.md has no table of what to read")
-	}
-	for _, row := range regexp.MustCompile(`(?m)^\| (.+?) \| (.+) \|$`).FindAllStringSubmatch(read, -1) {
-		fmt.Fprintf(&s, "- %s: %s\n", absolute(row[2], "docs/README.md"), row[1])
-	}
-	return s.String()
-}
+// llms is llms.txt: the index of documents is docs/README.md.
+const llms = "# retrywhen: retry with backoff and jitter for Go: calls, HTTP, streams that continue where they stopped\n" +
+	"- [AGENTS.md](AGENTS.md): how to write it, the rules, the mistakes, the test\n" +
+	"- [docs/README.md](docs/README.md): what to use for what, and all documents\n"
 
 var link = regexp.MustCompile(`\]\(([^)#:, ]+)(#[^)]*)?\)`)
 
 // prose returns the parts of a text, of which every second one is code.
 func prose(text string) []string { return strings.Split(text, "```") }
 
-// absolute makes links from a document in docs links from the top folder.
-func absolute(text, document string) string {
-	if !strings.HasPrefix(document, "docs/") {
-		return text
-	}
-	parts := prose(text)
-	for i := 0; i < len(parts); i += 2 {
-		parts[i] = link.ReplaceAllStringFunc(parts[i], func(l string) string {
-			m := link.FindStringSubmatch(l)
-			if up, ok := strings.CutPrefix(m[1], "../"); ok {
-				return "](" + up + m[2] + ")"
-			}
-			return "](docs/" + m[1] + m[2] + ")"
-		})
-	}
-	return strings.Join(parts, "```")
-}
-
 func TestAgents(t *testing.T) {
 	inTop(t)
-	for name, want := range map[string]string{"AGENTS.md": agents(t), "llms.txt": index(t)} {
+	for name, want := range map[string]string{"AGENTS.md": agents(t), "llms.txt": llms} {
 		if n := strings.Count(want, "\n"); n > 150 {
 			t.Errorf("%s has %d lines, want at most 150", name, n)
 		}

@@ -12,7 +12,7 @@ import (
 // Nightly begins the command of a row whose test needs a server.
 const Nightly = "RETRYWHEN_NIGHTLY=1 "
 
-// Row fails the test unless the table of docs/recipes.md has this row: what was killed and how often, the events, and
+// Row fails the test unless the table of examples/README.md has this row: what was killed and how often, the events, and
 // how many were lost and repeated.
 func Row(t *testing.T, system string, kills, events any, lost int, repeated string) {
 	t.Helper()
@@ -21,19 +21,19 @@ func Row(t *testing.T, system string, kills, events any, lost int, repeated stri
 		t.Fatal(err)
 	}
 	root := dir
-	document, err := os.ReadFile(filepath.Join(root, "docs", "recipes.md"))
+	document, err := os.ReadFile(filepath.Join(root, "examples", "README.md"))
 	for os.IsNotExist(err) && root != filepath.Dir(root) {
 		root = filepath.Dir(root)
-		document, err = os.ReadFile(filepath.Join(root, "docs", "recipes.md"))
+		document, err = os.ReadFile(filepath.Join(root, "examples", "README.md"))
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	folder := filepath.ToSlash(strings.TrimPrefix(dir, root+string(filepath.Separator)))
-	row := fmt.Sprintf("| %s | [%s](../%s) | %v | %v | %d | %s | `go test -v -run Killed ./%[3]s` |", system, filepath.Base(dir), folder, kills, events, lost, repeated)
+	folder := filepath.ToSlash(strings.TrimPrefix(dir, filepath.Join(root, "examples")+string(filepath.Separator)))
+	row := fmt.Sprintf("| %s | [%s](%s) | %v | %v | %d | %s | `go test -v -run Killed ./examples/%[3]s` |", system, filepath.Base(dir), folder, kills, events, lost, repeated)
 	t.Log(row)
 	if rows := strings.ReplaceAll(string(document), "`"+Nightly, "`"); !strings.Contains(rows, "\n"+row+"\n") {
-		t.Errorf("docs/recipes.md lacks the row\n%s", row)
+		t.Errorf("examples/README.md lacks the row\n%s", row)
 	}
 }
 
