@@ -35,6 +35,7 @@ func (t Target) Check(ctx context.Context) (Report, error) {
 	if err := c.measure(ctx, true); err != nil {
 		return report, err
 	}
+	report.Notes = c.ref.notes
 	var trials []trial
 	for _, way := range c.Ways {
 		for _, sc := range c.ref.scenarios(way) {

@@ -53,6 +53,7 @@ var wrong = map[string]struct {
 	"gives up silently":        {client{givesUp: true}, []prove.Kind{prove.Ended}, prove.Cut},
 	"gives up":                 {client{fails: true}, []prove.Kind{prove.GaveUp}, prove.Cut},
 	"spins":                    {client{spins: true}, []prove.Kind{prove.Hot}, prove.Refuse},
+	"spins after an end":       {client{spinsAtEnd: true}, []prove.Kind{prove.Hot}, prove.Refuse},
 	"deaf to silence":          {client{deaf: true}, []prove.Kind{prove.Silent}, prove.Silence},
 	"ignores its context":      {client{stubborn: true}, []prove.Kind{prove.Late}, prove.Cut},
 	"keeps connections":        {client{keeps: true}, []prove.Kind{prove.Open}, prove.Cut},
@@ -75,46 +76,66 @@ func TestCheck_NamesTheFault(t *testing.T) { // alone, so that a program that sp
 				target.Ways = []prove.Way{test.way} // at night all ways, of which this is the first that shows it
 			}
 			if test.past {
-				target.Every = 200 * time.Millisecond
+				goPast(&target)
 			}
 			var told []prove.Kind
 			target.OnFinding = func(f prove.Finding) { told = append(told, f.Kind) }
-			target.OnProgress = func(done, _ int) {
+			begun := target.OnProgress
+			target.OnProgress = func(done, of int) {
 				if done == 0 {
 					told = nil
 				}
-			}
-			report, err := checked(t, target)
-			if err != nil {
-				t.Errorf("%s: %v", name, err)
-				return
-			}
-			slices.Sort(told)
-			if !slices.Equal(kinds(report), test.kinds) || !slices.Equal(told, test.kinds) {
-				t.Errorf("%s: got %v and was told %v, want %v", name, kinds(report), told, test.kinds)
-			}
-			for _, f := range report.Findings {
-				if !strings.HasPrefix(f.Where, string(test.way)+" ") || f.Shown == 0 || f.Shown > f.Scenarios || len(f.Timeline) == 0 ||
-					test.half && !strings.HasPrefix(f.Mend, "does it take half a value for a whole one? A value") {
-					t.Errorf("%s: %s: %+v", name, f, f)
+				if begun != nil {
+					begun(done, of)
 				}
 			}
+			checked(t, target, func(report prove.Report, err error) {
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+					return
+				}
+				slices.Sort(told)
+				if !slices.Equal(kinds(report), test.kinds) || !slices.Equal(told, test.kinds) {
+					t.Errorf("%s: got %v and was told %v, want %v", name, kinds(report), told, test.kinds)
+				}
+				for _, f := range report.Findings {
+					if !strings.HasPrefix(f.Where, string(test.way)+" ") || f.Shown == 0 || f.Shown > f.Scenarios || len(f.Timeline) == 0 ||
+						test.half && !strings.HasPrefix(f.Mend, "does it take half a value for a whole one? A value") {
+						t.Errorf("%s: %s: %+v", name, f, f)
+					}
+				}
+			})
 		})
 	}
 	checks.Wait()
 	kept.Range(func(c, _ any) bool { return c.(net.Conn).Close() == nil })
 }
 
+// goPast makes a target's program read from the server itself when it is disturbed, as if the server had told it
+// another address.
+func goPast(target *prove.Target) {
+	target.Every = 200 * time.Millisecond
+	past, disturbed := target.Client, measured(target)
+	target.Client = func(ctx context.Context, r prove.Run, got func(string)) error {
+		if disturbed() {
+			return past(ctx, r, got)
+		}
+		return client{}.run(ctx, r, got)
+	}
+}
+
 // A program that does not need the proxy need not come back to it, also if that is known.
 func TestCheck_PastTheProxyIsNotAway(t *testing.T) {
 	t.Parallel()
 	target := newServer(t).target(client{past: true, leaves: true}.run)
-	target.Places, target.Ways, target.Every = 3, []prove.Way{prove.Cut, prove.Silence}, 200*time.Millisecond
+	target.Places, target.Ways = 3, []prove.Way{prove.Cut, prove.Silence}
+	goPast(&target)
 	target.Known = []prove.Known{{Kind: prove.Past, Why: "the server tells it another address"}}
-	report, err := checked(t, target)
-	if err != nil || !slices.Equal(kinds(report), []prove.Kind{prove.Past}) {
-		t.Errorf("got %v, %v, want %v", kinds(report), err, prove.Past)
-	}
+	checked(t, target, func(report prove.Report, err error) {
+		if err != nil || !slices.Equal(kinds(report), []prove.Kind{prove.Past}) {
+			t.Errorf("got %v, %v, want %v", kinds(report), err, prove.Past)
+		}
+	})
 }
 
 func TestCheck_RightClients(t *testing.T) {
@@ -177,16 +198,17 @@ func TestCheck_RightClients(t *testing.T) {
 				target.Places = 3
 			}
 			change(&target)
-			report, err := checked(t, target)
-			if err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
-			for _, f := range report.Findings {
-				t.Errorf("%s: %s: %s\n%s", name, f.Kind, f, strings.Join(f.Timeline, "\n"))
-			}
-			if target.Ways == nil && (report.Scenarios < 4*report.Places || report.Places == 0) { // some chunks have no half
-				t.Errorf("%s: %+v", name, report)
-			}
+			checked(t, target, func(report prove.Report, err error) {
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+				for _, f := range report.Findings {
+					t.Errorf("%s: %s: %s\n%s", name, f.Kind, f, strings.Join(f.Timeline, "\n"))
+				}
+				if target.Ways == nil && (report.Scenarios < 4*report.Places || report.Places == 0) { // some chunks have no half
+					t.Errorf("%s: %+v", name, report)
+				}
+			})
 		})
 	}
 	checks.Wait()
@@ -197,17 +219,73 @@ func TestCheck_ShownOnce(t *testing.T) {
 	t.Parallel()
 	target := newServer(t).target(nil)
 	target.Ways, target.Places, target.Parallel = []prove.Way{prove.End}, 3, 1
-	disturbed := measured(&target)
-	runs := 0
-	target.Client = func(ctx context.Context, r prove.Run, got func(string)) error {
-		if disturbed() {
-			runs++ // the first scenario has the first two
+	over, failed := -1, false // scenarios that are over; the first one has shown its fault
+	target.OnProgress = func(done, _ int) {
+		if over = done; over == 0 {
+			failed = false
 		}
-		return client{fails: runs == 1 || runs > 3}.run(ctx, r, got)
 	}
-	report, err := checked(t, target)
-	if err != nil || len(report.Findings) != 1 || !strings.HasPrefix(report.Findings[0].Where, "end before chunk 6 of ") || report.Findings[0].Shown != 2 {
-		t.Errorf("got %v and %+v", err, report)
+	target.Client = func(ctx context.Context, r prove.Run, got func(string)) error {
+		wrong := over == 0 && !failed || over >= 2
+		err := client{fails: wrong}.run(ctx, r, got)
+		failed = failed || wrong && err != nil
+		return err
+	}
+	checked(t, target, func(report prove.Report, err error) {
+		if err != nil || len(report.Findings) != 1 || !strings.HasPrefix(report.Findings[0].Where, "end before chunk ") ||
+			strings.HasPrefix(report.Findings[0].Where, "end before chunk 1 ") || report.Findings[0].Shown != 2 {
+			t.Errorf("got %v and %+v", err, report)
+		}
+	})
+}
+
+// What never came from the server is a line of a log; half a value did.
+func TestCheck_LogLines(t *testing.T) {
+	t.Parallel()
+	target := newServer(t).target(nil)
+	target.Ways, target.Places = []prove.Way{prove.End}, 2
+	target.Client = func(ctx context.Context, r prove.Run, got func(string)) error {
+		first := true
+		return client{transform: func(v string) string {
+			if v == "event 1" && !first {
+				got("connected again")
+			}
+			first = false
+			return v
+		}, again: true}.run(ctx, r, got)
+	}
+	target.AtLeastOnce, target.AnyOrder = true, true
+	checked(t, target, func(report prove.Report, err error) {
+		if err != nil || len(report.Findings) != 1 || report.Findings[0].Kind != prove.Foreign || !strings.HasPrefix(report.Findings[0].Mend, "is it a line of a log?") {
+			t.Errorf("got %v and %+v", err, report)
+		}
+	})
+}
+
+// An undisturbed run with which others cannot be compared is the last one.
+func TestCheck_TheFirstRunIsOfNoUse(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	for want, change := range map[string]func(*prove.Target){
+		"and made no connection through the proxy": func(p *prove.Target) {
+			p.Client = func(ctx context.Context, r prove.Run, got func(string)) error {
+				got("banner")
+				return client{direct: true}.run(ctx, r, got)
+			}
+		},
+		"and the server cannot be reached": func(p *prove.Target) { p.Server = "127.0.0.1:1" },
+	} {
+		target := s.target(client{}.run)
+		target.Parallel = 1 // the second run is not played
+		change(&target)
+		run, runs := target.Client, 0
+		target.Client = func(ctx context.Context, r prove.Run, got func(string)) error {
+			runs++
+			return run(ctx, r, got)
+		}
+		if _, err := target.Check(t.Context()); err == nil || !strings.Contains(err.Error(), want) || runs != 1 {
+			t.Errorf("got %v after %d runs, want %s", err, runs, want)
+		}
 	}
 }
 
@@ -218,10 +296,11 @@ func TestCheck_AfterTheLastValue(t *testing.T) {
 	target := s.target(nil)
 	target.Ways, target.Places = []prove.Way{prove.End}, 3
 	target.Client = client{failsAt: 6}.run
-	report, err := checked(t, target)
-	if err != nil || len(report.Findings) != 1 || report.Findings[0].Where != "end after the last value" || report.Findings[0].Kind != prove.GaveUp {
-		t.Errorf("got %v and %+v", err, report)
-	}
+	checked(t, target, func(report prove.Report, err error) {
+		if err != nil || len(report.Findings) != 1 || report.Findings[0].Where != "end after the last value" || report.Findings[0].Kind != prove.GaveUp {
+			t.Errorf("got %v and %+v", err, report)
+		}
+	})
 }
 
 // Undisturbed runs that connect again, because the machine is busy say, have places that other runs do not have.
@@ -234,9 +313,11 @@ func TestCheck_ConnectionsDiffer(t *testing.T) {
 	target.Client = func(ctx context.Context, r prove.Run, got func(string)) error {
 		return client{reconnects: !disturbed()}.run(ctx, r, got)
 	}
-	if report, err := checked(t, target); err != nil || len(report.Findings) > 0 {
-		t.Errorf("got %v and %+v", err, report)
-	}
+	checked(t, target, func(report prove.Report, err error) {
+		if err != nil || len(report.Findings) > 0 {
+			t.Errorf("got %v and %+v", err, report)
+		}
+	})
 	// A connection that the program has replaced cannot break, although the server still sends.
 	target.Ways = []prove.Way{prove.End}
 	target.Events, target.Every = 2, 5*heartbeat/2 // a heartbeat follows each event
@@ -244,10 +325,11 @@ func TestCheck_ConnectionsDiffer(t *testing.T) {
 		return client{reconnects: disturbed(), fails: true}.run(ctx, r, got)
 	}
 	disturbed = measured(&target)
-	report, err := target.Check(t.Context())
-	if err != nil || len(report.Findings) != 1 || report.Findings[0].Kind != prove.GaveUp || report.Findings[0].Shown != report.Scenarios {
-		t.Errorf("got %v and %+v, want each scenario to show %s", err, report, prove.GaveUp)
-	}
+	checked(t, target, func(report prove.Report, err error) {
+		if err != nil || len(report.Findings) != 1 || report.Findings[0].Kind != prove.GaveUp || report.Findings[0].Shown != report.Scenarios {
+			t.Errorf("got %v and %+v, want each scenario to show %s", err, report, prove.GaveUp)
+		}
+	})
 }
 
 // stored is a client that has stored the events.
@@ -379,17 +461,15 @@ func TestCheck_Progress(t *testing.T) {
 		}
 		told = append(told, fmt.Sprintf("%d/%d", done, of))
 	}
-	report, err := checked(t, target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var want []string
-	for n := range report.Scenarios + report.NotPlayed + 1 {
-		want = append(want, fmt.Sprintf("%d/%d", n, report.Scenarios+report.NotPlayed))
-	}
-	if len(want) < 3 || !slices.Equal(told, want) {
-		t.Errorf("got %v, want %v", told, want)
-	}
+	checked(t, target, func(report prove.Report, err error) {
+		var want []string
+		for n := range report.Scenarios + report.NotPlayed + 1 {
+			want = append(want, fmt.Sprintf("%d/%d", n, report.Scenarios+report.NotPlayed))
+		}
+		if err != nil || len(want) < 3 || !slices.Equal(told, want) {
+			t.Errorf("got %v and %v, want %v", err, told, want)
+		}
+	})
 }
 
 func TestFinding_String(t *testing.T) {

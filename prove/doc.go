@@ -4,7 +4,8 @@
 // byte of a connection, at which a chunk from the server began in the undisturbed run. The program may be in any
 // language; command retrywhen prove runs one, and reconnecttest.CheckTCP is for tests in Go. What the program delivers
 // is compared with what it delivers undisturbed. A [Kind] of fault is a [Finding] only if a scenario shows it twice. If
-// fewer than half of the breaks took place, or the machine was too busy, Check returns an error.
+// fewer than half of the breaks took place, if most values did not pass through the proxy, or if the machine was too busy,
+// Check returns an error.
 //
 // A client in Go that dials with a function of its own is checked more closely by reconnecttest.Check, and a stream by
 // reconnecttest.CheckResume, both in virtual time. These kinds can be found:
@@ -18,7 +19,7 @@
 //	lag, gone, second, stop                          -      yes          -
 //	cannot-be-judged                                 yes    yes          an error
 //	differs                                          -      -            an error
-//	past-the-proxy                                   -      -            yes
+//	past-the-proxy                                   -      -            yes, or an error
 //
 // In real time hours, exact waits and jitter are not judged. Hot means more than 25 connections in two seconds of
 // refusals, or nine without a wait. Silence is not that of a broken network: the kernel still answers, so TCP keepalive

@@ -38,13 +38,13 @@ type breaking struct {
 	way    Way // Cut, End or Silence
 	conn   int
 	at     int64 // bytes of the connection that pass
-	before int   // that the undisturbed program had delivered
-	amid   bool  // it breaks as soon as they have passed, not when the next one comes
+	before int   // values that the undisturbed program had delivered
+	into   int   // bytes of a chunk, as soon as which have passed it breaks; 0: it breaks when the next byte comes
 	refuse time.Duration
 }
 
-// calm is the time before a break, in which the program's kernel gives what was sent last to the program: RST would
-// take it away.
+// calm is the time before a break in which what was sent last leaves the proxy's kernel, where RST would drop it. What
+// the program's kernel has can be read even after that, as on Linux; elsewhere this is the time to read it.
 const calm = 5 * time.Millisecond
 
 // run runs the link until both of its connections are closed.
@@ -87,12 +87,21 @@ func (l *link) worksLocked() bool { return l.broken == unbroken && !l.serverClos
 // The caller holds the proxy's mutex.
 func (l *link) replacedLocked() bool { return l.clientClosed && l.index < len(l.p.links)-1 }
 
+// stirLocked records that something passes on the first connection, or on a later one if the program has closed that.
+// The caller holds the proxy's mutex.
+func (l *link) stirLocked() {
+	if l.index == 0 || l.p.links[0].clientClosed {
+		l.p.stirred = l.p.c.clock.now()
+	}
+}
+
 // up passes on what the client sends.
 func (l *link) up() {
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := l.client.Read(buffer)
 		l.p.mu.Lock()
+		l.stirLocked()
 		way := l.broken
 		l.p.mu.Unlock()
 		switch {
@@ -168,17 +177,23 @@ func (l *link) share(b []byte) (pass int, breaks bool) {
 		if next.conn == anyConnection && p.count >= next.before ||
 			next.conn >= 0 && next.conn < l.index && !p.links[next.conn].worksLocked() { // it has ended before: a later one breaks
 			here, rest = true, 0
-			if next.amid {
-				rest = int64(halve(b))
+			if next.into > 0 {
+				rest = int64(min(next.into, len(b)-1))
 			}
 		}
-		if here && (rest < int64(len(b)) || next.amid && rest == int64(len(b))) {
+		if here && (rest < int64(len(b)) || next.into > 0 && rest == int64(len(b))) {
 			p.claimed++
 			pass, breaks = int(max(rest, 0)), true
 		}
 	}
 	if pass > 0 {
-		p.chunks = append(p.chunks, chunk{conn: l.index, at: l.sent, half: halve(b[:pass]), came: p.c.clock.now()})
+		l.stirLocked()
+		now := p.c.clock.now()
+		if !l.clientClosed {
+			p.heardAt = now
+			p.heard++
+		}
+		p.chunks = append(p.chunks, chunk{conn: l.index, at: l.sent, parts: parts(b[:pass]), came: now})
 		p.passed = append(p.passed, b[:min(pass, keepBytes-len(p.passed))]...)
 		l.sent += int64(pass)
 	}
@@ -204,7 +219,7 @@ func (l *link) breakNow() {
 	text := map[Way]string{Cut: "is cut", End: "is ended", Silence: "falls silent"}[b.way]
 	p.timeline.Note("connection %d %s after %d bytes", l.index+1, text, l.sent)
 	if b.refuse > 0 {
-		p.refusing = time.Now().Add(b.refuse)
+		p.refusing, p.refusesBy = time.Now().Add(b.refuse), b.way
 	}
 	p.mu.Unlock()
 	switch b.way {

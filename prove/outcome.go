@@ -29,6 +29,7 @@ type outcome struct {
 	late     bool // it did not return within Stop
 	held     int  // connections that it had not closed when it had returned
 	endless  bool
+	events   bool  // all were made
 	trouble  error // of Before, Event or the proxy
 	timeline []string
 }
@@ -76,6 +77,7 @@ func (c *check) play(ctx context.Context, sc scenario) *outcome {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.noteRefusalsLocked()
 	o.chunks, o.timeline = p.chunks, p.timeline.Lines()
 	return o
 }
@@ -92,6 +94,7 @@ func (o *outcome) watch(ctx context.Context, events <-chan error) {
 		case <-time.After(until.Sub(now())):
 		case err := <-events:
 			lastEvent, events, o.trouble = now(), nil, err
+			o.events = o.c.Event != nil && err == nil
 		case <-o.done:
 			o.ended = ctx.Err() == nil
 		case <-ctx.Done():
@@ -110,6 +113,10 @@ func (o *outcome) until(s seen, start, lastEvent time.Time) time.Time {
 		most := start.Add(endless + time.Duration(c.Events)*c.Every)
 		o.endless = !c.clock.now().Before(most)
 		switch {
+		case s.first.IsZero() && !last.IsZero(): // it is not the proxy that it connects to
+			return latest(last.Add(c.Quiet), start.Add(unconnected))
+		case s.dialError != nil && !s.came:
+			return s.first.Add(unreachable)
 		case last.IsZero():
 			return start.Add(firstValue + c.Quiet)
 		case lastEvent.IsZero():
@@ -140,7 +147,7 @@ func (c *check) events(ctx context.Context, r Run, p *proxy) error {
 	if c.Event == nil {
 		return nil
 	}
-	for p.look().first.IsZero() {
+	for !p.subscribed() {
 		if !pause(ctx, 2*time.Millisecond) {
 			return nil
 		}

@@ -37,9 +37,6 @@ func (o *outcome) got(value string) {
 	o.p.wake()
 }
 
-// readAhead is how long after a break a value may come that was received before.
-const readAhead = 300 * time.Millisecond
-
 // without reports whether the value cannot have come through the proxy: every connection has been broken for a while,
 // it was not in what has passed, and undisturbed it comes a while after the place of the break.
 func (o *outcome) without(value string, now time.Time) bool {

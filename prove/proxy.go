@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"slices"
 	"sync"
@@ -26,27 +27,51 @@ type proxy struct {
 	seen
 	links     []*link
 	plan      []breaking
-	refusing  time.Time     // until when connections are refused
+	refusing  time.Time     // until when connections are refused,
+	refusesBy Way           // and how: Cut or End
 	claimed   int           // breaks that a link is about to make, or has made
+	noted     int           // refusals that the timeline has
 	refusals  int           // that go on,
 	refusedAt time.Time     // when the last one was over,
 	calmed    time.Duration // and how long calm was for it, on a machine that may be busy
 	chunks    []chunk
-	count     int    // that the program has delivered
-	passed    []byte // what has come from the server, the first part of it
+	stirred   time.Time // when something passed on the first connection
+	heardAt   time.Time // when something came from the server on a connection that the program has not closed,
+	heard     int       // how often,
+	atEvents  int       // and how often before the events began
+	count     int       // values that the program has delivered
+	passed    []byte    // what has come from the server, the first part of it,
+	read      int       // and how much of it the values so far are in
 	timeline  judge.Timeline
 }
 
 // chunk is what came from the server at once.
 type chunk struct {
-	conn int
-	at   int64 // the bytes of the connection before it
-	half int   // bytes of its first half, which does not end with a newline; 0 if there is none
-	came time.Time
+	conn  int
+	at    int64 // the bytes of the connection before it
+	parts []int // after how many bytes of it a connection breaks in the middle
+	came  time.Time
 }
 
-// halve returns how much of a chunk is its first half, which does not end with a newline; 0 if there is no such half.
-func halve(b []byte) int { return len(bytes.TrimRight(b[:len(b)/2], "\n")) }
+// mostLines is how many lines of a chunk end where it can break.
+const mostLines = 6
+
+// parts returns after how many bytes of a chunk a connection breaks in the middle: after the first byte, at the half
+// (before its newlines, so that a line is not whole), and after the newlines in it.
+func parts(b []byte) []int {
+	if len(b) < 2 {
+		return nil
+	}
+	var lines []int
+	for i, c := range b[:len(b)-1] {
+		if c == '\n' {
+			lines = append(lines, i+1)
+		}
+	}
+	all := append(spread(lines, mostLines), max(1, len(bytes.TrimRight(b[:len(b)/2], "\n"))), 1)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
 
 // keepBytes is how much of what has come from the server is kept.
 const keepBytes = 1 << 20
@@ -97,6 +122,7 @@ func (p *proxy) admit(c *net.TCPConn) *link {
 	now := time.Now()
 	if p.first.IsZero() {
 		p.first = p.c.clock.now()
+		p.stirred = p.first
 	}
 	if now.Before(p.refusing) {
 		p.refused++
@@ -104,9 +130,9 @@ func (p *proxy) admit(c *net.TCPConn) *link {
 			p.hasty++
 		}
 		p.refusals++
-		p.timeline.Note("a connection is refused")
 		return nil
 	}
+	p.noteRefusalsLocked()
 	l := &link{p: p, index: len(p.links), client: c}
 	p.links = append(p.links, l)
 	if p.made > 0 && p.backAt.IsZero() {
@@ -119,23 +145,55 @@ func (p *proxy) admit(c *net.TCPConn) *link {
 	return l
 }
 
-// refuse resets a connection, a little later: so connections that were made at once are not one after the other.
+// Events begin when nothing has passed on the first connection for a while, so that a program has subscribed; but it may
+// have heartbeats.
+const settled, mostSettling = 300 * time.Millisecond, 3 * time.Second
+
+// subscribed reports whether it is time for events, and notes where they begin.
+func (p *proxy) subscribed() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.atEvents = p.heard
+	now := p.c.clock.now()
+	return !p.first.IsZero() && (now.Sub(p.stirred) >= settled || now.Sub(p.first) >= mostSettling)
+}
+
+// refuse ends a connection, a little later: so connections that were made at once are not one after the other.
 func (p *proxy) refuse(c *net.TCPConn) {
 	start := time.Now()
 	time.Sleep(calm)
 	p.mu.Lock()
 	p.refusals--
 	p.refusedAt, p.calmed = time.Now(), time.Since(start)
+	how := p.refusesBy
 	p.mu.Unlock()
-	reset(c)
+	if how == Cut {
+		reset(c)
+		return
+	}
+	defer func() { _ = c.Close() }()
+	defer context.AfterFunc(p.ctx, func() { _ = c.Close() })()
+	_ = c.CloseWrite()
+	_ = c.SetReadDeadline(time.Now().Add(time.Second))
+	_, _ = io.Copy(io.Discard, c) // a close of what is not read would be a reset
+}
+
+// noteRefusalsLocked notes how many connections were refused, in one line. The caller holds the mutex.
+func (p *proxy) noteRefusalsLocked() {
+	if more := p.refused - p.noted; more > 0 {
+		p.noted = p.refused
+		p.timeline.Note("until here %s refused", judge.Count(more, "connection"))
+	}
 }
 
 // delivered records a value. After the last one, a connection may break.
 func (p *proxy) delivered(value string, last bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	now := p.c.clock.now()
 	p.count++
-	p.lastAt = p.c.clock.now()
+	p.followLocked(value, now)
+	p.lastAt = now
 	p.timeline.Note("value %q", value)
 	if last && p.claimed == 0 && len(p.plan) > 0 && p.plan[0].conn == lastConnection {
 		p.tasks.Go(p.breakLast)
@@ -181,12 +239,15 @@ type seen struct {
 	backAt    time.Time // when a connection has been accepted since; zero if none has
 	refused   int
 	hasty     int // connections that came without a wait after one was refused
+	unread    int // values whose text is not in what has come from the server after the values before,
+	past      int // and of these the ones that cannot have come through the proxy
 	dialError error
 
 	// When somebody looks:
 	back      bool // it has connected again since the last break
 	working   bool // a connection works
 	noticed   bool // it has closed the connections that are silent
+	came      bool // something has come from the server
 	connected int  // connections
 }
 
@@ -194,7 +255,7 @@ func (p *proxy) look() seen {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.seen
-	s.back, s.noticed, s.connected = !s.backAt.IsZero(), true, len(p.links)
+	s.back, s.noticed, s.came, s.connected = !s.backAt.IsZero(), true, len(p.chunks) > 0, len(p.links)
 	for _, l := range p.links {
 		s.working = s.working || l.worksLocked()
 		s.noticed = s.noticed && (l.broken != Silence || l.clientClosed)
@@ -213,13 +274,6 @@ func (p *proxy) held() (n int) {
 			return n
 		}
 	}
-}
-
-// carried reports whether the text has come from the server.
-func (p *proxy) carried(text string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.passed) >= keepBytes || bytes.Contains(p.passed, []byte(text))
 }
 
 // reset closes a connection with RST.

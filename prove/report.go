@@ -9,6 +9,7 @@ type Report struct {
 	Scenarios int       `json:"scenarios"` // that were played
 	NotPlayed int       `json:"notPlayed"` // scenarios that were not played, or whose break did not take place
 	Findings  []Finding `json:"findings"`
+	Notes     []string  `json:"notes,omitempty"` // what may keep faults from being seen
 }
 
 // Finding is a kind of fault in a group of scenarios.

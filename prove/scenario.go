@@ -15,12 +15,12 @@ type place struct {
 	before int // that had come before it
 }
 
-// spread returns at most n of the places, evenly, the first and the last among them.
-func spread(all []place, n int) []place {
+// spread returns at most n of them, evenly, the first and the last among them.
+func spread[T any](all []T, n int) []T {
 	if len(all) <= n {
 		return all
 	}
-	spaced := make([]place, n)
+	spaced := make([]T, n)
 	for i := range spaced {
 		spaced[i] = all[i*(len(all)-1)/max(n-1, 1)]
 	}
@@ -58,15 +58,28 @@ func (u undisturbed) scenarios(way Way) (all []scenario) {
 			add(last, string(way), "after the last value", breaking{way: way, conn: lastConnection})
 		}
 	case Amid:
-		halved := slices.DeleteFunc(slices.Clone(u.places), func(p place) bool { return p.half == 0 })
-		for _, p := range halved {
-			at := p.at + int64(p.half)
-			add(p, "amid (FIN)", "in "+name(p), breaking{way: End, conn: p.conn, at: at, amid: true})
-			add(p, "amid (RST)", "in "+name(p), breaking{way: Cut, conn: p.conn, at: at, amid: true})
+		type part struct {
+			place
+			into int
+		}
+		var all []part
+		for _, p := range u.places {
+			for _, into := range p.parts {
+				all = append(all, part{p, into})
+			}
+		}
+		for _, p := range spread(all, 2*u.most) {
+			where := fmt.Sprintf("in %s, after %s", name(p.place), judge.Count(p.into, "byte"))
+			for _, how := range []breaking{{way: End}, {way: Cut}} {
+				how.conn, how.at, how.into = p.conn, p.at+int64(p.into), p.into
+				add(p.place, fmt.Sprintf("amid (%s)", packet(how.way)), where, how)
+			}
 		}
 	case Refuse:
 		for _, p := range spread(u.places, 3) {
-			add(p, "refuse", "for "+refusal.String()+" from "+name(p), breaking{way: Cut, conn: p.conn, at: p.at, refuse: refusal})
+			for _, how := range []Way{Cut, End} {
+				add(p, fmt.Sprintf("refuse (%s)", packet(how)), "for "+refusal.String()+" from "+name(p), breaking{way: how, conn: p.conn, at: p.at, refuse: refusal})
+			}
 		}
 	case Twice:
 		middle := u.places[len(u.places)/2]
@@ -79,6 +92,14 @@ func (u undisturbed) scenarios(way Way) (all []scenario) {
 		}
 	}
 	return all
+}
+
+// packet is what TCP sends when a connection breaks so.
+func packet(way Way) string {
+	if way == End {
+		return "FIN"
+	}
+	return "RST"
 }
 
 // elsewhere returns the scenario with its first break in whichever connection it is, after as many values.

@@ -13,7 +13,8 @@ type Target struct {
 	Client func(ctx context.Context, r Run, got func(string)) error
 	// Before may be nil. It prepares what a run reads.
 	Before func(ctx context.Context, r Run) error
-	// Event may be nil. It makes the n-th event of a run, from 1, one each Every from the run's first connection on.
+	// Event may be nil. It makes the n-th event of a run, from 1, one each Every, from when nothing has passed on the run's
+	// first connection for 300 ms, or 3 s after it was made: so a program that gets only what is new has subscribed.
 	Event  func(ctx context.Context, r Run, n int) error
 	Events int           // 12
 	Every  time.Duration // 100 ms
@@ -21,7 +22,7 @@ type Target struct {
 	Quiet  time.Duration // 2 s: repeated values are awaited for so long after the last value
 	Stop   time.Duration // 5 s: a program returns within so long after its context's end
 
-	Parallel    int   // 64 runs at once
+	Parallel    int   // 64 runs at once at most: it begins with 4 for each core, and there are more while the machine is not late
 	Places      int   // connections break at so many places at most, spread evenly; 24
 	Ways        []Way // all
 	AtLeastOnce bool  // a repeated value is no fault

@@ -17,30 +17,40 @@ type undisturbed struct {
 	took   time.Duration // from the first connection to the last value
 	finite bool          // it ends by itself
 	places []place
+	most   int         // places that are wanted
 	chunks int         // that count
 	early  []int64     // where the first chunks of the first connection began
 	came   []time.Time // each value
+	opaque bool        // no value's text is in what has passed
+	notes  []string
 }
 
 // The limits of an undisturbed run.
 const (
-	firstValue = 20 * time.Second
-	endless    = 2 * time.Minute // it delivers no more values after that
-	mostEarly  = 4
+	firstValue  = 20 * time.Second
+	unconnected = 10 * time.Second // it delivers values before it makes a connection
+	unreachable = 3 * time.Second  // the server refuses connections
+	endless     = 2 * time.Minute  // it delivers no more values after that
+	mostEarly   = 4
 )
 
 // measure runs the program twice, without a break. again: it does so once more if the two differ, since a busy machine
-// may have delayed a value of one until it was over.
+// may have delayed a value of one until it was over. A run with which others cannot be compared ends the other one.
 func (c *check) measure(ctx context.Context, again bool) error {
 	runs := make([]*outcome, 2)
-	c.clock.each(ctx, len(runs), c.Parallel, func(i int) { runs[i] = c.play(ctx, scenario{where: "undisturbed"}) })
-	if err := context.Cause(ctx); err != nil {
+	running, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	c.clock.each(running, len(runs), c.Parallel, func(i int) {
+		runs[i] = c.play(running, scenario{where: "undisturbed"})
+		if err := c.usable(runs[i]); err != nil && running.Err() == nil {
+			stop(fmt.Errorf("prove: undisturbed: %w", err))
+		}
+	})
+	if err := context.Cause(running); err != nil {
 		return err
 	}
-	for _, o := range runs {
-		if err := c.usable(o); err != nil {
-			return fmt.Errorf("prove: undisturbed: %w", err)
-		}
+	if err := c.wentPast(runs); err != nil {
+		return fmt.Errorf("prove: undisturbed: %w", err)
 	}
 	if runs[1].seen.connected < runs[0].seen.connected { // a busy machine may have broken the other one's
 		slices.Reverse(runs)
@@ -54,7 +64,11 @@ func (c *check) measure(ctx context.Context, again bool) error {
 			if again {
 				return c.measure(ctx, false)
 			}
-			return fmt.Errorf("prove: two undisturbed runs differ: %s; a value must not contain a time, an address or a run's name", difference)
+			hint := "a value must not contain a time, an address or a run's name"
+			if c.Event != nil && (suffix(one, two) || suffix(two, one)) {
+				hint = "did it subscribe after the events?"
+			}
+			return fmt.Errorf("prove: two undisturbed runs differ: %s; %s", difference, hint)
 		}
 		c.allowed.Foreign = true
 	}
@@ -72,7 +86,13 @@ func (c *check) measure(ctx context.Context, again bool) error {
 		return errors.New("prove: undisturbed: the program delivered its values before anything came from the server through the proxy; does it connect to the proxy's address?")
 	}
 	u.chunks = len(all)
-	u.places = spread(all, c.Places)
+	u.places, u.most = spread(all, c.Places), c.Places
+	if len(all) == 1 {
+		u.notes = append(u.notes, "all that came from the server came at once, so there is one place only at which connections break; events that come while the program runs would make more")
+	}
+	if u.opaque = o.seen.unread == len(one); u.opaque {
+		u.notes = append(u.notes, "no value's text was in what passed through the proxy: that is so if it is encrypted or encoded, and if the values went past the proxy")
+	}
 	c.ref = u
 	return nil
 }
@@ -96,11 +116,36 @@ func (c *check) usable(o *outcome) error {
 	case count == 0 && o.ended:
 		return fmt.Errorf("the program ended without a value, on %s", connected)
 	case count == 0:
-		return fmt.Errorf("the program delivered no value in %v, on %s; does it buffer its output?", firstValue+c.Quiet, connected)
+		what, hint := "", "does it buffer its output?"
+		if o.events {
+			what = fmt.Sprintf(", although all %d events were made", c.Events)
+			hint += " Did it subscribe after the events?"
+		}
+		return fmt.Errorf("the program delivered no value in %v%s, on %s; %s", firstValue+c.Quiet, what, connected, hint)
 	case o.endless:
 		return fmt.Errorf("the program still delivers values after %v: want a program that is quiet for %v when it has delivered all", endless, c.Quiet)
 	}
 	return nil
+}
+
+// suffix reports whether a run has delivered what is only the end of the other's.
+func suffix(short, long judge.Reference) bool {
+	return len(short) < len(long) && slices.Equal(short, long[len(long)-len(short):])
+}
+
+// wentPast returns an error if most of the values of each run cannot have come through the proxy.
+func (c *check) wentPast(runs []*outcome) error {
+	var past []string
+	for _, o := range runs {
+		if count := o.tally.Count(); 2*o.seen.past > count {
+			past = append(past, fmt.Sprintf("%d of %s", o.seen.past, judge.Count(count, "value")))
+		}
+	}
+	if len(past) < len(runs) {
+		return nil
+	}
+	return fmt.Errorf("%s: %s came while no connection through the proxy was open, or although the server had sent nothing through it since the value before; %s",
+		Past, past[0], mendPast)
 }
 
 // differ shows the first difference between two runs.

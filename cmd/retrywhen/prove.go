@@ -45,18 +45,23 @@ The command connects to {addr}, a proxy in front of --server. In the command, in
   {run}     RETRYWHEN_RUN      a name, another one for each run
   {server}  RETRYWHEN_SERVER   host:port of the server itself
 
+Other braces and ${word} are text, but a {word} that is nearly one of these is
+wrong usage.
+
 --before prepares a run. --event makes the {n}-th event, --events in all, one
-each --every from the run's first connection on. Both are shell commands against
-the server itself. If there is --event, and {run} is nowhere, runs share the
-events: then they are played one after another.
+each --every, from when nothing has passed on the run's first connection for
+300 ms, or 3 s after it was made. Both are shell commands against the server
+itself. If there is --event, and {run} is nowhere, runs share the events: then
+they are played one after another.
 
 Connections break at most at --places places, in these --ways:
 
   cut      reset, before something comes from the server, and after the last
-  amid     in the middle of it: closed, and reset
+  amid     closed, and reset, after its first byte, at its half, and after
+           newlines in it
   end      closed, as cut
   silence  nothing passes any more, and the connection stays open
-  refuse   reset, and new connections are reset for 2 s
+  refuse   reset, and new connections are reset for 2 s; and the same closed
   twice    cut, end or silence, and again soon in the next connection
 
 A run's end is SIGTERM to the command's process group, and SIGKILL if that lasts
@@ -69,8 +74,8 @@ Exit codes:
     0  nothing was found
     1  something was found, or a --known was not
     2  wrong usage
-  125  nothing could be judged: the undisturbed runs differ or deliver nothing,
-       fewer than half of the breaks took place, or the machine is too busy;
+  125  nothing could be judged: the undisturbed runs differ, deliver nothing or
+       values that did not pass through the proxy, fewer than half of the breaks took place, or the machine is too busy;
        what was found then needs a quieter one
 128+n  ended by signal n; what is known is printed`,
 		Example: `  retrywhen prove --server localhost:6379 --event 'redis-cli xadd {run} "*" n {n}' -- python3 client.py {port} {run}
@@ -127,6 +132,9 @@ func (p *prover) check(c *cobra.Command, t *prove.Target, values string, ways, k
 	if host, port, err := net.SplitHostPort(t.Server); err != nil || host == "" || port == "" {
 		return fmt.Errorf("prove: --server is %q, want host:port, as in localhost:6379", t.Server)
 	}
+	if err := misspelt(append([]string{p.before, p.event}, p.args...)...); err != nil {
+		return err
+	}
 	for name, d := range map[string]time.Duration{"every": t.Every, "within": t.Within, "quiet": t.Quiet, "stop": t.Stop} {
 		if d <= 0 {
 			return fmt.Errorf("prove: --%s is %v, want more than 0", name, d)
@@ -162,7 +170,7 @@ func (p *prover) check(c *cobra.Command, t *prove.Target, values string, ways, k
 	}
 	if p.event != "" {
 		t.Event = p.makeEvent
-		named := strings.Contains(strings.Join(append(p.args, p.before, p.event), "\n"), "{run}")
+		named := slices.Contains(placeholder.FindAllString(strings.Join(append(p.args, p.before, p.event), "\n"), -1), "{run}")
 		if !named && !c.Flags().Changed("parallel") {
 			t.Parallel = 1
 		}
@@ -209,6 +217,12 @@ func (p *prover) prove(ctx context.Context, t prove.Target, out, errOut io.Write
 	t.OnFinding = func(f prove.Finding) { progress.print("retrywhen: " + line(f)) }
 	report, err := t.Check(ctx)
 	progress.clear()
+	if lines := p.lines.Load(); err != nil && p.values != nil && !p.valued.Load() && lines > 0 {
+		err = fmt.Errorf("%w; --values matches none of %s of the first run", err, number(int(lines), "line"))
+	}
+	for _, note := range report.Notes {
+		fmt.Fprintln(errOut, "retrywhen: prove: note:", note)
+	}
 	return conclude(report, err, t.Known, out, errOut, asJSON)
 }
 

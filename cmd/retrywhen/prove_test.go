@@ -55,7 +55,7 @@ func logServer(t *testing.T) string {
 					if lines := slices.Collect(strings.Lines(string(text))); next < len(lines) && strings.HasSuffix(lines[next], "\n") {
 						send = strings.TrimSpace(lines[next])
 						next++
-					} else if quiet%20 > 0 {
+					} else if quiet%80 > 0 {
 						continue
 					}
 					if _, err := fmt.Fprintln(c, send); err != nil {
@@ -153,7 +153,7 @@ func TestProve(t *testing.T) {
 		"again, allowed":       {"again", "--ways=end --at-least-once", []string{"3 values, 2 places, 3 scenarios, 0 findings"}, 0},
 		"known":                {"again", "--ways=end --known repeated=there-are-no-ids", []string{"repeated: ", "1 known finding", "3 values, 2 places, 3 scenarios, 0 findings"}, 0},
 		"known, but not found": {"", "--ways=end --known hot=it-spins", []string{"known, but not found: hot (it-spins)", "3 values, 2 places, 3 scenarios, 0 findings"}, 1},
-		"gives up":             {"gives up", "--ways=cut", []string{"gave-up: it gave up after 1 connection: exit status 3: bye; ", "3 values, 2 places, 3 scenarios, 1 finding"}, 1},
+		"gives up":             {"gives up", "--ways=cut", []string{"gave-up: it gave up after 1 connection: exit status 3: the feed is lost; bye; ", "3 values, 2 places, 3 scenarios, 1 finding"}, 1},
 		"gives up, allowed":    {"gives up", "--ways=cut --gives-up", []string{"3 values, 2 places, 3 scenarios, 0 findings"}, 0},
 		"ends":                 {"ends", "--ways=end", []string{"ended: ", "3 values, 2 places, 3 scenarios, 1 finding"}, 1},
 		"deaf":                 {"deaf", "--ways=silence", []string{"silent: ", "3 values, 2 places, 2 scenarios, 1 finding"}, 1},
@@ -211,7 +211,9 @@ func TestProveCannotJudge(t *testing.T) {
 	for want, args := range map[string][]string{
 		"no-such-program": {"--", "no-such-program"},
 		"the program delivered 1 value and made no connection through the proxy": asChild(t, "count", filepath.Join(t.TempDir(), "n"), "0", "0"),
-		"before: exit status 7: trouble":                                         append([]string{"--before", "echo trouble>&2&& exit 7"}, asChild(t, "exit", "0")...),
+		"made no connection through the proxy; does it connect to the address that it is given, in place of the server's?; --values matches none of 1 line of the first run": append(
+			[]string{"--values", "^never"}, asChild(t, "count", filepath.Join(t.TempDir(), "n"), "0", "0")...),
+		"before: exit status 7: trouble": append([]string{"--before", "echo trouble>&2&& exit 7"}, asChild(t, "exit", "0")...),
 	} {
 		out, _, err := inProcess(t, append([]string{"prove", "--server", addr, "--parallel=1"}, args...)...)
 		if _, own := errors.AsType[ownFailure](err); !own || !strings.Contains(err.Error(), want) || out != "" {
@@ -270,6 +272,51 @@ func TestProveReplaces(t *testing.T) {
 	}
 	if err := p.makeEvent(t.Context(), r, 5); err == nil || strings.TrimSpace(err.Error()) != "exit status 1: 127.0.0.1 8080 127.0.0.1:8080 abc db:5432 5" {
 		t.Error(err)
+	}
+}
+
+// A word in braces that is nearly a placeholder is wrong usage; all else is text.
+func TestProveMisspelt(t *testing.T) {
+	for text, want := range map[string]string{
+		"{rum}": "{run}", "{adr}": "{addr}", "{sever}": "{server}", "x={hots}:{prot}": "{host}", "{Port}": "{port}", "{servers}": "{server}",
+		"{addr}{host}{port}{run}{server}": "", "{print}": "", "{id}": "", "{}": "", "{1..3}": "", `{"rum": 1}`: "", "${rum}": "", "{n}": "", "{i}": "", "{ rum; }": "", "{in}": "",
+		"{HOST}": "", "{name}": "", "{topic}": "", "{rum1}": "",
+	} {
+		for _, flags := range [][]string{{"--", "c", text}, {"--event", text, "--", "c"}, {"--before", text, "--", "c"}} {
+			_, _, err := inProcess(t, append([]string{"prove", "--server", "127.0.0.1:1", "--parallel", "0"}, flags...)...)
+			word, _, _ := strings.Cut(text[strings.IndexByte(text, '{'):], "}")
+			if got := err.Error(); (want != "") != strings.HasPrefix(got, "prove: there is no "+word+"}; did you mean "+want+"? Placeholders are ") || want == "" && !strings.Contains(got, "--parallel is 0") {
+				t.Errorf("%q: got %s, want %s", flags, got, want)
+			}
+		}
+	}
+}
+
+func TestProveWords(t *testing.T) {
+	replace, _ := words(prove.Run{Name: "abc", Addr: "h:1", Server: "s:2"}, 0)
+	if got, want := replace(`{run}${run}{{run}}{"run"}{n}{print}{port}`), `abc${run}{abc}{"run"}{n}{print}1`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// Of what a command writes to stderr, the first line that speaks of an error is told, else the last three.
+func TestProveComplaint(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                 "",
+		"a\nb":                             "a; b",
+		"a\nb\nc\nd":                       "b; c; d",
+		"start\nthe Fatal end\nerror 2\nx": "the Fatal end",
+		"node:events:497\n      throw er; // Unhandled 'error' event\n      ^\n\nError: read ECONNRESET\n    at TCP.onStreamRead (x.js:1)\n\nNode.js v20.20.2":       "Error: read ECONNRESET",
+		"Traceback (most recent call last):\n  File \"x.py\", line 1, in <module>\n    raise ValueError(\"x\")\nValueError: x":                                       "ValueError: x",
+		"panic: boom\n\ngoroutine 1 [running]:\nmain.main()\nexit status 2":                                                                                          "panic: boom",
+		"Exception in thread \"main\" java.net.ConnectException: Connection refused\n\tat Main.main(Main.java:3)\nCaused by: java.lang.RuntimeException: no\n\tat X": "Exception in thread \"main\" java.net.ConnectException: Connection refused",
+		"  only an error of code": "only an error of code",
+	} {
+		var c complaint
+		eachLine(strings.NewReader(text), func(line string, _ bool) { c.hear(line) })
+		if c.text() != want {
+			t.Errorf("%q: got %q, want %q", text, c.text(), want)
+		}
 	}
 }
 

@@ -6,13 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"os"
 	"os/exec"
 	"regexp"
-	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/retrywhen/retrywhen/prove"
@@ -24,6 +22,8 @@ type prover struct {
 	before, event string
 	values        *regexp.Regexp // nil: each line that is not empty
 	stop          time.Duration
+	runs, lines   atomic.Int64 // the lines are those of the first run
+	valued        atomic.Bool  // a line of any run was a value
 }
 
 // kindness is how long after --stop a command is killed, so that it is seen that it is late.
@@ -32,32 +32,25 @@ const kindness = 300 * time.Millisecond
 // outputGrace is how long the output of a command that has ended is awaited, if a process that it has started has it.
 const outputGrace = time.Second
 
-// words returns the replacements in the commands of a run, and its environment.
-func words(r prove.Run, n int) (*strings.Replacer, []string) {
-	host, port, _ := net.SplitHostPort(r.Addr)
-	all := []string{"{addr}", r.Addr, "{host}", host, "{port}", port, "{run}", r.Name, "{server}", r.Server}
-	env := []string{"PYTHONUNBUFFERED=1", "RETRYWHEN_ADDR=" + r.Addr, "RETRYWHEN_HOST=" + host, "RETRYWHEN_PORT=" + port,
-		"RETRYWHEN_RUN=" + r.Name, "RETRYWHEN_SERVER=" + r.Server}
-	if n > 0 {
-		all = append(all, "{n}", strconv.Itoa(n))
-	}
-	return strings.NewReplacer(all...), append(os.Environ(), env...)
-}
-
 // client runs the command once. It is prove.Target.Client.
 func (p *prover) client(ctx context.Context, r prove.Run, got func(string)) error {
 	replace, env := words(r, 0)
 	var args []string
 	for _, a := range p.args {
-		args = append(args, replace.Replace(a))
+		args = append(args, replace(a))
 	}
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Env = env
+	first := p.runs.Add(1) == 1
 	return p.run(ctx, cmd, p.stop+kindness, func(text string, whole bool) {
 		if !whole && ctx.Err() != nil { // cut off by its end
 			return
 		}
+		if first {
+			p.lines.Add(1)
+		}
 		if value := p.value(text); value != "" {
+			p.valued.Store(true)
 			got(value)
 		}
 	})
@@ -88,7 +81,7 @@ func (p *prover) makeEvent(ctx context.Context, r prove.Run, n int) error {
 
 func (p *prover) shell(ctx context.Context, r prove.Run, n int, command string) error {
 	replace, env := words(r, n)
-	cmd := inShell(replace.Replace(command))
+	cmd := inShell(replace(command))
 	cmd.Env = env
 	return p.run(ctx, cmd, kindness, func(string, bool) {})
 }
@@ -100,9 +93,9 @@ func (p *prover) run(ctx context.Context, cmd *exec.Cmd, stop time.Duration, lin
 	errRead, errs := io.Pipe()
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = out, errs, outputGrace
 	var reading sync.WaitGroup
-	last := ""
+	var said complaint
 	reading.Go(func() { eachLine(outRead, line) })
-	reading.Go(func() { eachLine(errRead, func(text string, _ bool) { last = text }) })
+	reading.Go(func() { eachLine(errRead, func(text string, _ bool) { said.hear(text) }) })
 	closeAll := func() {
 		_ = out.Close()
 		_ = errs.Close()
@@ -135,8 +128,8 @@ func (p *prover) run(ctx context.Context, cmd *exec.Cmd, stop time.Duration, lin
 	switch {
 	case told || err == nil || errors.Is(err, exec.ErrWaitDelay):
 		return nil
-	case failed && last != "":
-		return fmt.Errorf("%v: %s", exit, last)
+	case failed && said.text() != "":
+		return fmt.Errorf("%v: %s", exit, said.text())
 	}
 	return err
 }

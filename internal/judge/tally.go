@@ -140,6 +140,13 @@ func (t *Tally) Lost(from int) (all []any) {
 	return all
 }
 
+// Foreign returns the values that came and are not in the reference.
+func (t *Tally) Foreign() []any {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.foreign)
+}
+
 // AtMost3 writes three values at most. Strings are quoted, so that they differ from numbers.
 func AtMost3(values []any) string {
 	var words []string

@@ -30,8 +30,11 @@ func WithWord(err error) error {
 }
 
 // Nearest returns the name that word most likely means, or "" if none is near.
-func Nearest(word string, names []string) string {
-	best, least := "", len(word)/3+2
+func Nearest(word string, names []string) string { return Within(len(word)/3+1, word, names) }
+
+// Within returns the name that is nearest to word, at most so many letters away and not all of them, or "".
+func Within(most int, word string, names []string) string {
+	best, least := "", min(most, len(word)-1)+1
 	for _, name := range names {
 		if d := levenshtein.ComputeDistance(word, name); d < least && d < len(name) {
 			best, least = name, d
