@@ -112,9 +112,11 @@ func ExamplePolicy_Limit() {
 	fmt.Println(policy.Within())
 	fmt.Println(policy.StopAt())
 	fmt.Println(policy.AttemptTimeout())
+	fmt.Println(policy.MaxRetryAfter())
 	// Output:
 	// 5 true
 	// 1m0s true
+	// 0s false
 	// 0s false
 	// 0s false
 }

@@ -127,6 +127,9 @@ func (p Policy) StopAt() (d time.Duration, set bool) { return theStopAt.of(p) }
 // AttemptTimeout returns the timeout of each call, and whether it is set.
 func (p Policy) AttemptTimeout() (d time.Duration, set bool) { return theAttemptTimeout.of(p) }
 
+// MaxRetryAfter returns the longest delay that an error may dictate, and whether there is a limit.
+func (p Policy) MaxRetryAfter() (d time.Duration, set bool) { return theMaxRetryAfter.of(p) }
+
 // Clock returns the clock that p uses under ctx: its own (WithClock), else that of ctx, else the system clock.
 func (p Policy) Clock(ctx context.Context) stream.Clock { return p.settings().clockUnder(ctx) }
 

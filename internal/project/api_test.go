@@ -134,7 +134,18 @@ var (
 	_ func(context.Context, retry.Policy, func(context.Context) (int, error)) (int, error) = retry.Do[int]
 	_ func(context.Context, retry.Policy, func(context.Context) error) error               = retry.Run
 	_ func(retry.Policy, context.Context) iter.Seq2[*retry.Attempt, error]                 = retry.Policy.Attempts
-	_ retry.Policy                                                                         = retry.Default
+	_ func(retry.Policy) (time.Duration, bool)                                             = retry.Policy.MaxRetryAfter
+	_ func(retry.Policy, func(context.Context) (int, error)) *retry.Shared[int]            = retry.NewShared[int]
+	_ error                                                                                = retry.ErrClosed
+	_ interface {
+		CloseWith(func(int)) *retry.Shared[int]
+		RenewAt(func(v int) time.Time) *retry.Shared[int]
+		Do(ctx context.Context, f func(ctx context.Context, v int) error) error
+		Try(ctx context.Context, f func(ctx context.Context, v int) error) error
+		Broken(err error) error
+		Close()
+	} = (*retry.Shared[int])(nil)
+	_ retry.Policy = retry.Default
 	_ interface {
 		N() int
 		Err() error
