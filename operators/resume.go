@@ -82,8 +82,7 @@ func resume[T, P any](operator string, start P, open func(at P) stream.Stream[T]
 
 // requireHandler panics if an operator's handler is nil.
 func requireHandler(operator string, h stream.RetryHandler) {
-	f, ok := h.(stream.RetryHandlerFunc)
-	here.NotNil(operator, "h", h == nil || ok && f == nil)
+	here.NotNil(operator, "h", attempt.IsNil(h))
 }
 
 // Marked is what the source of ResumeMarked and ResumePositions yields: a value and the position after it, or, as a
@@ -163,6 +162,7 @@ func resumePositions[T, P any](
 			return s(ctx, func(m Marked[T, P]) bool {
 				if m.Bookmark {
 					counts.NoProgress()
+					stream.Works(ctx)
 				}
 				return yield(m)
 			})

@@ -189,16 +189,28 @@ func (c *observing) Handle(failures stream.Stream[stream.Failure]) stream.Stream
 	return failures.Tap(func(f stream.Failure) { c.items = append(c.items, f.Items) })
 }
 
-func (c *observing) Observe(s *attempt.Subscription, _ any, _ attempt.End) attempt.Driver {
-	s.Lock()
-	defer s.Unlock()
+func init() {
+	others := attempt.ObserverOf
+	attempt.ObserverOf = func(handler any) attempt.Observer {
+		if o, ok := handler.(*observing); ok {
+			return o
+		}
+		return others(handler)
+	}
+}
+
+func (c *observing) Early() bool { return false }
+
+func (c *observing) Observe(s *attempt.Subscription) attempt.Driver {
 	s.Observe(c)
 	return nil
 }
-func (c *observing) Failed(attempt.Failure) {}
-func (c *observing) Works()                 { c.recovered++ }
-func (c *observing) Ended(attempt.End)      {}
-func (c *observing) Aborted()               {}
+func (c *observing) Over(*attempt.Subscription, attempt.End) {}
+func (c *observing) Failed(*attempt.Failure)                 {}
+func (c *observing) Begins()                                 {}
+func (c *observing) Works()                                  { c.recovered++ }
+func (c *observing) Ended(attempt.End)                       {}
+func (c *observing) Aborted()                                {}
 
 // A bookmark is no delivered value: it is not in Items. It ends an outage.
 func TestResumeMarked_ABookmarkIsNoProgress(t *testing.T) {

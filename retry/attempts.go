@@ -63,7 +63,7 @@ func (p Policy) Attempts(ctx context.Context) iter.Seq2[*Attempt, error] {
 	return func(yield func(*Attempt, error) bool) {
 		l := &attempts{ctx: ctx, config: p.settings()}
 		a, end := &l.first, error(nil)
-		if l.config.timed || ctx.Err() != nil {
+		if l.config.early || ctx.Err() != nil {
 			end = l.operation().Cancelled()
 		}
 		for end == nil {

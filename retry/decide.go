@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/attempt"
 	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/permanent"
 )
@@ -34,6 +35,9 @@ func (o *Operation) next(failure error) error {
 
 // failed counts a failure and decides about it. cause is why it cannot be retried, nil if it can.
 func (o *Operation) failed(f *Outcome, cause error) (time.Duration, error) {
+	if f.Err == nil {
+		panicf("Operation.Failed", "f.Err is nil, want the failure; Done records a success")
+	}
 	o.count(f)
 	if o.ctx.Err() != nil {
 		return 0, o.cancelled(f, o.state.retries)
@@ -49,26 +53,37 @@ func (o *Operation) count(f *Outcome) {
 		f.Lasted = o.failedAt().Sub(o.start)
 	}
 	if f.Items > 0 {
-		c.refund(f.Items)
+		o.refund(f.Items)
 		o.Works()
 	}
-	if s.attempts++; s.attempts == 1 {
-		s.first = o.failedAt()
-		if c.onDone != nil {
-			o.beganBefore(s.first.Add(-f.Lasted))
-			s.lead = s.first.Sub(o.began)
-		}
+	if s.attempts++; s.attempts == 1 && c.onDone != nil {
+		o.beganBefore(o.failedAt().Add(-f.Lasted))
 	}
-	if c.onAttempt != nil {
+	if o.planned = o.isPlanned(f); c.onAttempt != nil {
 		o.reportAttempt(s.attempts, f)
 	}
-	if s.failures++; s.failures == 1 {
-		s.outage = o.failedAt().Sub(s.first)
+	if o.planned {
+		s.others++
+	} else {
+		if s.attempts-s.others == 1 {
+			s.first = o.failedAt()
+			if c.onDone != nil {
+				s.lead = s.first.Sub(o.began)
+			}
+		}
+		if s.failures++; s.failures == 1 {
+			s.outage = o.failedAt().Sub(s.first)
+		}
 	}
 	if o.reset {
 		s.restart()
 	}
-	o.running, o.reset = false, false
+	o.running, o.reset, o.worked = false, false, false
+}
+
+// isPlanned reports whether the end of the attempt is a planned one, which is no failure.
+func (o *Operation) isPlanned(f *Outcome) bool {
+	return (o.worked || f.Items > 0) && attempt.IsPlanned(f.Err)
 }
 
 // beganBefore records that the operation began at the given time or earlier: before the Operation was made, if an
@@ -83,13 +98,17 @@ func (o *Operation) beganBefore(at time.Time) {
 func (o *Operation) decide(f *Outcome, cause error) (delay time.Duration, end error) {
 	c, s := o.config, &o.state
 	simple := isSimple(f.Err)
-	if !simple && permanent.Is(f.Err) || c.retryable != nil && !c.retryable(f.Err) || c.beforeFirstItem && f.Items > 0 {
+	if !simple && permanent.Is(f.Err) || c.retryable != nil && !o.planned && !c.retryable(f.Err) || c.beforeFirstItem && f.Items > 0 {
 		return 0, f.Err
 	}
 	if c.signals != nil && o.fired() || c.resets(f) {
 		s.restart()
 	}
-	if s.retries == 0 {
+	kept := *s
+	if o.planned { // it is decided as the first failure of its own row
+		s.restart()
+		s.first = o.failedAt()
+	} else if s.retries == 0 {
 		s.row = o.failedAt().Sub(s.first)
 	}
 	var dictates time.Duration
@@ -104,15 +123,24 @@ func (o *Operation) decide(f *Outcome, cause error) (delay time.Duration, end er
 			dictates = dictated(f.Err)
 		}
 		delay, cause = o.delay(f.Err, dictates)
-		if cause == nil && c.budget != nil && !c.budget.take(o.failedAt()) {
+		if cause == nil && c.budget != nil && !o.planned && !c.budget.take(o.failedAt()) {
 			cause = ErrBudget
+		}
+	}
+	if o.planned {
+		if *s = kept; cause != nil {
+			s.restart()
 		}
 	}
 	if cause != nil {
 		return 0, o.giveUp(cause)
 	}
+	if o.allowed = true; o.planned {
+		o.last = nil
+		o.logPlanned(f, delay, dictates > 0)
+		return delay, nil
+	}
 	s.retries++
-	o.allowed = true
 	if c.onRetry != nil || c.onOutage != nil || c.logs {
 		o.retrying(f, delay, dictates > 0)
 	}
@@ -209,7 +237,7 @@ func (o *Operation) giveUp(cause error) *Error {
 func (o *Operation) errorOf(cause error, retries int) *Error {
 	s := &o.state
 	err := &Error{Name: o.config.name, Cause: cause, Last: o.last, Attempts: s.attempts, Retries: retries}
-	if s.attempts > 0 {
+	if s.hasFailed() {
 		err.Elapsed = o.failedAt().Sub(s.first)
 	}
 	if s.retries > 0 {
@@ -223,7 +251,7 @@ func (o *Operation) errorOf(cause error, retries int) *Error {
 func (o *Operation) cancelled(f *Outcome, retries int) error {
 	if f == nil {
 		o.at = time.Time{}
-	} else if o.last == nil || !ending.IsOf(o.ctx, f.Err) {
+	} else if !o.planned && (o.last == nil || !ending.IsOf(o.ctx, f.Err)) {
 		o.last = f.Err
 	}
 	return o.errorOf(ending.ContextError(o.ctx), retries)

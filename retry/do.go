@@ -1,10 +1,6 @@
 package retry
 
-import (
-	"context"
-
-	"github.com/retrywhen/retrywhen/internal/attempt"
-)
+import "context"
 
 // Do calls f until it succeeds, and waits between the calls as p decides. f is called again after a failure: it must be
 // idempotent, or continue where it stopped.
@@ -25,7 +21,7 @@ func Do[T any](ctx context.Context, p Policy, f func(context.Context) (T, error)
 		panicf("Do", "f is nil")
 	}
 	c := p.settings()
-	if c.timed || c.attemptTimeout >= 0 || ctx.Err() != nil {
+	if c.early || ctx.Err() != nil {
 		return loop(ctx, c, f, v, nil)
 	}
 	if v, err = f(ctx); err == nil { // without an Operation, which a first success rarely needs
@@ -38,9 +34,8 @@ func Do[T any](ctx context.Context, p Policy, f func(context.Context) (T, error)
 // loop makes the calls of Do. failure is the error of the first call, if it was made already.
 func loop[T any](ctx context.Context, c *config, f func(context.Context) (T, error), v T, failure error) (T, error) {
 	var (
-		op       Operation
-		contexts = attempt.NewContexts(ctx)
-		end      error
+		op  Operation
+		end error
 	)
 	op.begin(ctx, c)
 	if failure == nil {
@@ -49,7 +44,7 @@ func loop[T any](ctx context.Context, c *config, f func(context.Context) (T, err
 		end = op.next(failure)
 	}
 	for end == nil {
-		next := contexts.Attempt(op.beginAttempt())
+		next := op.Begin(ctx)
 		if c.attemptTimeout < 0 {
 			v, failure = f(next)
 		} else {

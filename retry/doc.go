@@ -1,10 +1,10 @@
 // Package retry decides whether and when an operation is tried again.
 //
 // A [Policy] has a backoff.Backoff, which computes the delays, and perhaps others for certain failures (BackoffFor).
-// Its options say when to give up (Limit, LimitFor, Within, StopAt, a Budget; the context's deadline counts too), when to restart
-// the count (ResetAfter, ResetAfterItems, ResetOn), which hooks to call (OnAttempt, OnRetry, OnOutage, OnGiveUp,
-// OnRecovered, OnDone, Log), and what is retried (Name). A Policy is an immutable value; the state of one operation is
-// an [Operation], and what of it can be stored a [State]. The same policy retries
+// Its options say when to give up (Limit, LimitFor, Within, StopAt, a Budget; the context's deadline counts too), when
+// to restart the count (ResetAfter, ResetAfterItems, ResetOn), which hooks to call (OnAttempt, OnWorks, OnRetry,
+// OnOutage, OnGiveUp, OnRecovered, OnDone, Log), and what is retried (Name). A Policy is an immutable value; the state
+// of one operation is an [Operation], and what of it can be stored a [State]. The same policy retries
 //
 //   - a function: [Do], [Run];
 //   - a loop: [Policy.Attempts];
@@ -34,7 +34,8 @@
 //	Operation.Done     end.go: the hooks of the end
 //
 // A stream whose handler contains a policy, but is not one, has the same Operation: its failures go through the handler
-// (stream/failures.go) to the stream of [Policy.Handle], which decides and waits.
+// (stream/failures.go) to the stream of [Policy.Handle], which decides and waits. To change a policy's answers, wrap it
+// with [Policy.Around]: only so it reports the whole subscription. A planned end ([Planned]) is no failure.
 //
 // # Order
 //
@@ -51,12 +52,6 @@
 //
 // A policy retries the *Error of an inner policy too: three layers of three retries each make 64 calls. Retry in one
 // layer, and call the others under [WithoutRetries]. No layer retries a permanent error.
-//
-// # For engines
-//
-// Most code needs none of these, which stand in engine.go: [Policy.Plain], [Policy.Signals], [Quiet],
-// [Operation.EndError], [Signal.Notify] and [Signal.Stop]. They are for an engine with many operations at once that
-// waits in its own way, such as operators.MapRetry.
 //
 // # Time
 //

@@ -31,10 +31,8 @@ func (c *config) wait(ctx context.Context, t *timer.Timer, d time.Duration, fire
 		return
 	}
 	fired := make(chan struct{}, 1)
-	for _, s := range c.signals {
-		s.Notify(fired)
-		defer s.Stop(fired)
-	}
+	c.notify(fired)
+	defer c.stop(fired)
 	if c.fires() != fires {
 		return
 	}
@@ -58,7 +56,7 @@ func (o *Operation) Cancelled() error {
 	case o.config.signals != nil && o.fired():
 		o.state.restart()
 		retries = 0
-	case !o.running:
+	case !o.running && !o.planned:
 		retries = max(0, retries-1)
 	}
 	return o.cancelled(nil, retries)
@@ -76,21 +74,25 @@ func (o *Operation) Done(end Outcome) error {
 // done ends the operation with err. last is the attempt that was not reported, if there is one.
 func (o *Operation) done(last *Outcome, err error) {
 	c, attempts := o.config, o.state.attempts
+	retries := attempts - o.state.others
 	if err == nil || o.running {
 		attempts++
+		o.planned = o.isPlanned(last)
 		if last.Lasted == 0 && c.onAttempt != nil && !o.start.IsZero() {
 			last.Lasted = o.now().Sub(o.start)
 		}
 		o.reportAttempt(attempts, last)
+	} else if !o.planned { // the last failure has no retry
+		retries--
 	}
 	switch {
 	case err == nil:
 		if !o.reset {
-			c.refund(max(1, last.Items))
+			o.refund(max(1, last.Items))
 		}
 		o.Works()
 	case o.running:
-		c.refund(last.Items)
+		o.refund(last.Items)
 	}
 	o.endOutage()
 	if o.logged > 0 { // and neither a recovery nor that the policy gave up
@@ -102,7 +104,7 @@ func (o *Operation) done(last *Outcome, err error) {
 	if last.Lasted > 0 && o.state.attempts == 0 {
 		o.beganBefore(o.now().Add(-last.Lasted))
 	}
-	r := Result{Err: err, Attempts: attempts, Retries: max(0, attempts-1), Elapsed: o.now().Sub(o.began)}
+	r := Result{Err: err, Attempts: attempts, Retries: max(0, retries), Elapsed: o.now().Sub(o.began)}
 	for _, hook := range c.onDone {
 		hook(o.ctx, r)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/attempt"
 	"github.com/retrywhen/retrywhen/internal/permanent"
 	"github.com/retrywhen/retrywhen/internal/words"
 	"github.com/retrywhen/retrywhen/stream"
@@ -89,8 +90,8 @@ var ErrWithoutRetries error = &reached{limit: ErrLimit}
 
 // Error is the error with which a policy gives up. errors.Is and errors.As find its Cause and the Last error.
 type Error struct {
-	// Cause is the reason: an error that matches ErrExhausted, ErrDeadline, ErrBudget or ErrRefused, or one that matches
-	// both context.Cause(ctx) and ctx.Err().
+	// Cause is the reason: an error that matches ErrExhausted, ErrDeadline, ErrBudget or ErrRefused, or one that
+	// matches both context.Cause(ctx) and ctx.Err().
 	Cause error
 	// Last is the last failure, nil if there was none. An attempt that returned only the end of ctx is not one, unless
 	// there was no failure before.
@@ -118,6 +119,9 @@ func (e *Error) Error() string {
 	}
 	if e.Attempts == 0 {
 		return fmt.Sprintf("retry: %s%v: no attempt was made", name, e.Cause)
+	}
+	if e.Last == nil && e.Retries == 0 { // the attempts have worked
+		return fmt.Sprintf("retry: %s%v: after %s", name, e.Cause, plural(int64(e.Attempts), "attempt", "attempts"))
 	}
 	text := fmt.Sprintf("retry: %s%v: %s in %s", name, e.Cause, plural(int64(e.Retries)+1, "failure", "failures"), rounded(e.Down))
 	if e.Last != nil {
@@ -176,6 +180,28 @@ func Permanent(err error) error { return stream.Permanent(err) }
 
 // IsPermanent reports whether err is marked as Permanent, anywhere in its tree.
 func IsPermanent(err error) bool { return permanent.Is(err) }
+
+// Planned marks err as an end that is no failure, if the attempt has worked before: a server's GOAWAY, the age that was
+// agreed for a session, a watch that its server ends every few minutes. A policy does not count it: it costs no token
+// of the budget, If is not asked, and OnRetry, OnOutage and a WARN of Log do not come. OnAttempt is called, and Log
+// writes DEBUG. The next attempt begins after the first delay of the backoff, or the delay that the error dictates. The
+// operation ends if the first failure of all would end it: by a Permanent error, WithoutRetries, Limit(0), StopAt,
+// MaxRetryAfter, the deadline. BeforeFirstItem returns the error. An attempt has worked if it has delivered a value or
+// a bookmark, or called stream.Works, or Attempt.Reset. The end of one that has not worked is a failure, marked or not.
+//
+// Mark what the protocol announces, not each EOF: a server that accepts, sends one value and closes would be called
+// after the first delay forever, unseen by Log, Limit and the budget. If nothing announces the end, the age of the
+// connection may do, with a first delay of a second or more:
+//
+//	if time.Since(opened) > 4*time.Minute {
+//		err = retry.Planned(err)
+//	}
+//
+// The mark has no effect in Do, Run and operators.MapRetry, whose calls work only if they succeed. Planned(nil) is nil.
+func Planned(err error) error { return attempt.Planned(err) }
+
+// IsPlanned reports whether err is marked by Planned, anywhere in its tree.
+func IsPlanned(err error) bool { return attempt.IsPlanned(err) }
 
 // RetryAfter returns err with a delay that it dictates, counted from the failure: the retry comes no earlier, unless a
 // Signal fires, and with jitter up to 15 % later (backoff.Backoff.Dictated). Any error that has a method RetryAfter()

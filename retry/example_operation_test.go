@@ -116,32 +116,15 @@ func ExampleOperation_Refused() {
 	op := retry.New(backoff.Constant(time.Second)).Start(context.Background())
 	end := op.Refused(retry.Outcome{Err: errors.New("the body was sent")})
 	fmt.Println(end)
-	fmt.Println(op.EndError(retry.ErrBudget)) // an end for a cause of the engine's
-	// Output:
-	// retry: not retryable: 1 failure in 0s: the body was sent
-	// retry: retry budget spent: 1 failure in 0s: the body was sent
+	// Output: retry: not retryable: 1 failure in 0s: the body was sent
 }
 
-// An engine with many operations waits for the policy's signals in one place.
-func ExampleSignal_Notify() {
+// An engine with many operations says nothing above DEBUG of each. The clock and the signals are the policy's.
+func ExampleQuiet() {
 	online := retry.NewSignal()
-	policy := retry.New(backoff.Constant(time.Hour), retry.ResetOn(online), retry.Quiet())
-	fired := make(chan struct{}, 1)
-	for _, s := range policy.Signals() {
-		s.Notify(fired)
-		defer s.Stop(fired)
-	}
+	policy := retry.New(backoff.Constant(time.Hour), retry.ResetOn(online), retry.Log(nil), retry.Quiet())
 	began := policy.Clock(context.Background()).Now()
 	online.Fire()
-	<-fired
 	fmt.Println(online.Fires(), time.Since(began) < time.Minute)
 	// Output: 1 true
-}
-
-// An engine with many operations makes one only when an attempt has failed, if the policy needs nothing else.
-func ExamplePolicy_Plain() {
-	decides := retry.New(backoff.Constant(time.Second), retry.Limit(3))
-	refunds := decides.With(retry.WithBudget(retry.NewBudget(10, 1, 0.1)))
-	fmt.Println(decides.Plain(), refunds.Plain())
-	// Output: true false
 }

@@ -18,33 +18,52 @@ import (
 //	failures  -1--2-----3---
 //	answers   --1---2-------#
 //
-// Each subscription is one Operation, however its handler contains p: as p itself, embedded in another handler, in a
-// function, or in several runs of Handle's stream. Only a handler that is p, or embeds it, also reports a subscription
-// that never fails. Handle's stream under a context that is not RetryWhen's is an Operation of its own, which does not
-// learn how it ends.
+// The answers are the failures themselves. Each subscription is one Operation, however its handler contains p. If the
+// handler is p or a *Policy, or what p.Around returns, it is reported from its beginning to its end. If the handler is
+// a function, or a type of its own that embeds p, p reports from the first failure that Handle's stream receives: the
+// numbers are those of the subscription, its times count from that failure, and a failure that something else in the
+// handler has answered before is not reported. Several runs of Handle's stream share the Operation, and its decisions.
+// Operations of one subscription that have the same budget refund it once.
+//
+// Handle's stream under a context that is not RetryWhen's is an Operation of its own, which does not learn how it ends.
 func (p Policy) Handle(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
 	if failures == nil {
 		panicf("Policy.Handle", "failures is nil")
 	}
 	return func(ctx context.Context, yield func(stream.Failure) bool) error {
+		c := p.settings()
 		s, found := ctx.Value(attempt.SubscriptionKey{}).(*attempt.Subscription)
 		if !found {
-			s = &attempt.Subscription{Context: ctx, Began: stream.ClockFrom(ctx).Now()}
+			s = &attempt.Subscription{Context: ctx}
 			defer s.End(nil)
 		}
 		var (
-			o    = p.operationIn(s)
-			wait = timer.New(o.op.config.clockUnder(ctx))
+			wait = timer.New(c.clockUnder(ctx))
+			n    int
 			end  error
 		)
 		err := failures(ctx, func(f stream.Failure) bool {
-			failure := attempt.Failure{Err: f.Err, N: f.N, Items: f.Items, Lasted: f.Lasted}
-			if !found && ctx.Err() == nil {
-				failure.N, failure.At = o.op.state.attempts+1, stream.ClockFrom(ctx).Now().Sub(s.Began)
-				s.Failed(&failure, true)
+			if end = ending.ContextError(ctx); end != nil {
+				return false
 			}
-			end = o.next(ctx, &wait, failure)
-			return end == nil && yield(stream.Failure{N: f.N})
+			answer := f
+			if n++; !found {
+				f.N = n
+				s.Failed(&attempt.Failure{Err: f.Err, N: n, Items: f.Items, Lasted: f.Lasted})
+			}
+			o, next := c.receive(s, &f)
+			if o == nil {
+				return true
+			}
+			if end = o.after(ctx, &wait, next); end != nil {
+				return false
+			}
+			if found {
+				answer.N = f.N
+			} else {
+				s.Answered()
+			}
+			return yield(answer)
 		})
 		if end != nil {
 			return end
@@ -53,11 +72,89 @@ func (p Policy) Handle(failures stream.Stream[stream.Failure]) stream.Stream[str
 	}
 }
 
+// Around returns the handler that answers with f's stream, which f makes of the policy's answers. It is how a policy is
+// wrapped: with TakeUntilDone, Take or Delay, or a Merge with answers of another kind. It reports all that p itself
+// would report, from the beginning to the end, with p's name and clock. What f returns is the handler's stream, with
+// the rules of stream.RetryWhen: if it ends, the subscription ends with the failure. To end waits early, use ResetOn. A
+// signal that is merged with the answers must bear the failure's N.
+//
+//	failures            -1--------2---------3-
+//	answers             ---1---------2--------
+//	answers.Take(1)     ---1|                     the subscription ends with failure 2
+//
+// f is called once for each subscription, at its first failure. A nil f panics.
+func (p Policy) Around(f func(answers stream.Stream[stream.Failure]) stream.Stream[stream.Failure]) stream.RetryHandler {
+	notNil("Policy.Around", "f", f == nil)
+	return &around{p, f}
+}
+
+type around struct {
+	policy Policy
+	f      func(stream.Stream[stream.Failure]) stream.Stream[stream.Failure]
+}
+
+func (a *around) Handle(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+	return a.f(a.policy.Handle(failures))
+}
+
+// Name and Clock are for stream.RetryWhen.
+func (a *around) Name() string                           { return a.policy.Name() }
+func (a *around) Clock(ctx context.Context) stream.Clock { return a.policy.Clock(ctx) }
+
+func observerOf(handler any) attempt.Observer {
+	switch h := handler.(type) {
+	case Policy:
+		return alone{h.settings()}
+	case *Policy:
+		return alone{h.settings()}
+	case *around:
+		return wrapped{h.policy.settings()}
+	}
+	return nil
+}
+
+// alone observes the subscriptions whose handler is a policy, wrapped those whose handler is made by Around.
+type (
+	alone   struct{ *config }
+	wrapped struct{ *config }
+)
+
+func (c alone) Observe(s *attempt.Subscription) attempt.Driver { return c.observe(s) }
+
+func (c wrapped) Observe(s *attempt.Subscription) attempt.Driver {
+	c.observe(s)
+	return nil
+}
+
+// observe begins the operation of a subscription that is observed from its beginning.
+func (c *config) observe(s *attempt.Subscription) *subscription {
+	o := c.join(s)
+	o.whole, o.op.began = true, s.Began
+	return o
+}
+
+// Early reports whether a subscription is observed from its first attempt on.
+func (c *config) Early() bool { return c.onWorks != nil }
+
+// Over reports a subscription whose first attempt was its only one.
+func (c *config) Over(s *attempt.Subscription, end attempt.End) {
+	if c.plain {
+		return
+	}
+	var o subscription
+	o.op.begin(s.Context, c)
+	if o.op.began = s.Began; c.onAttempt != nil {
+		end.Lasted = o.op.now().Sub(o.op.began)
+	}
+	o.Ended(end)
+}
+
 // subscription is the operation of a subscription to a retried stream. Its methods are called with the subscription's
-// lock, except next, Next and decide, which acquire it.
+// lock, except Next and after.
 type subscription struct {
-	op Operation
-	in *attempt.Subscription
+	op    Operation
+	in    *attempt.Subscription
+	whole bool // it counts each failure; else only those that a run of Handle's stream receives
 
 	lasted   time.Duration // of the attempt that has failed
 	measured bool          // op.start is when the attempt began
@@ -72,118 +169,121 @@ type decision struct {
 	end   error
 }
 
-// operationIn returns p's operation of the subscription, which begins now if there is none.
-func (p Policy) operationIn(s *attempt.Subscription) *subscription {
-	s.Lock()
-	defer s.Unlock()
-	c := p.settings()
-	for _, other := range s.Observations() {
-		if o, ok := other.(*subscription); ok && o.op.config == c {
-			return o
-		}
-	}
+// join begins an operation of the subscription.
+func (c *config) join(s *attempt.Subscription) *subscription {
 	o := &subscription{in: s}
-	o.op.beginAt(s.Context, c, s.Began)
+	o.op.begin(s.Context, c)
+	for _, other := range s.Observations() {
+		o.op.refunded = o.op.refunded || c.budget == other.(*subscription).op.config.budget
+	}
 	s.Observe(o)
 	return o
 }
 
-// Observe is called by stream.RetryWhen, which looks for it in the handler. So a handler that embeds p also reports
-// subscriptions that never fail.
-func (p Policy) Observe(s *attempt.Subscription, handler any, end attempt.End) attempt.Driver {
-	c := p.settings()
-	switch {
-	case end.Attempts == 0:
-		o := p.operationIn(s)
-		if _, alone := handler.(Policy); alone {
-			return o
-		}
-	case !c.plain:
-		var o subscription
-		o.op.beginAt(s.Context, c, s.Began)
-		if c.onAttempt != nil {
-			end.Lasted = o.op.now().Sub(o.op.began)
-		}
-		o.Ended(end)
+// receive returns the operation of the subscription and its decision about f, which a run of Handle's stream has
+// received. It sets f's number. The operation is nil if something else in the handler has answered the failure.
+func (c *config) receive(s *attempt.Subscription, f *stream.Failure) (o *subscription, _ decision) {
+	s.Lock()
+	defer s.Unlock()
+	last, waits := s.Last()
+	if !waits || f.N != last.N && f.N != 0 {
+		return nil, decision{}
 	}
-	return nil
-}
-
-var _ attempt.Observer = Policy{}
-
-// beginAt makes o the operation of a subscription that began at the given time, by the clock of ctx.
-func (o *Operation) beginAt(ctx context.Context, c *config, began time.Time) {
-	o.begin(ctx, c)
-	if o.began = began; c.clock != nil {
-		o.began = c.clock.Now().Add(-stream.ClockFrom(ctx).Now().Sub(began))
+	f.N = last.N
+	for _, other := range s.Observations() {
+		if other := other.(*subscription); other.op.config == c {
+			o = other
+		}
 	}
+	if o == nil {
+		o = c.join(s)
+		o.lasted = last.Lasted
+		o.op.refund(last.Items)
+	}
+	if o.op.state.attempts != f.N {
+		o.count(f.N, &Outcome{Err: f.Err, Lasted: o.lasted}, last.Worked)
+	}
+	return o, o.decide(f.N, f.Err, f.Items)
 }
 
 // Next decides about a failure, and waits.
-func (o *subscription) Next(f attempt.Failure) error {
+func (o *subscription) Next(f *attempt.Failure) error {
+	if err := ending.ContextError(o.op.ctx); err != nil {
+		return err
+	}
 	o.op.theClock()
-	return o.next(o.op.ctx, &o.op.timer, f)
+	return o.after(o.op.ctx, &o.op.timer, o.decide(f.N, f.Err, f.Items))
 }
 
-// next returns nil when the attempt after the failure is due, else the error that ends the subscription.
-func (o *subscription) next(ctx context.Context, wait *timer.Timer, f attempt.Failure) error {
-	if ctx.Err() == nil {
-		next := o.decide(f)
-		if next.end != nil {
-			return next.end
-		}
-		o.op.config.wait(ctx, wait, next.delay, next.fires)
+// after waits. It returns nil when the attempt is due, else the error that ends the subscription.
+func (o *subscription) after(ctx context.Context, wait *timer.Timer, d decision) error {
+	if d.end != nil {
+		return d.end
 	}
-	if ctx.Err() != nil {
-		return ending.ContextError(ctx)
-	}
-	if c := o.op.config; c.timed && c.clock != nil { // it measures attempts on its own clock
-		o.in.Lock()
-		defer o.in.Unlock()
-		o.op.start, o.measured = o.op.now(), true
-	}
-	return nil
+	o.op.config.wait(ctx, wait, d.delay, d.fires)
+	return ending.ContextError(ctx)
 }
 
-// decide returns the decision about a failure. All runs of Handle's stream get the same one. Two failures get none: one
-// that something else in the handler has answered so that a later attempt has failed or works already.
-func (o *subscription) decide(f attempt.Failure) decision {
-	o.in.Lock()
-	defer o.in.Unlock()
-	switch n := o.op.state.attempts; {
-	case f.N != n && f.N != 0 || o.decided != n && o.op.state.failures == 0:
-		return decision{}
-	case o.decided != n:
-		o.op.last = f.Err
-		o.delay, o.end = o.op.decide(&Outcome{Err: f.Err, Items: f.Items, Lasted: o.lasted}, nil)
+// decide returns the decision about the n-th failure. All runs of Handle's stream get the same one.
+func (o *subscription) decide(n int, err error, items int64) decision {
+	if o.decided != n {
+		o.op.last = err
+		o.delay, o.end = o.op.decide(&Outcome{Err: err, Items: items, Lasted: o.lasted}, nil)
 		o.decided, o.fires = n, o.op.state.fires
 	}
 	return o.decision
 }
 
-func (o *subscription) Failed(f attempt.Failure) {
-	outcome := Outcome{Err: f.Err, Items: f.Items, Lasted: o.measuredOr(f.Lasted)}
-	if o.op.config.clock == nil {
-		outcome.At = o.in.Began.Add(f.At)
+// count counts the n-th attempt, which has failed.
+func (o *subscription) count(n int, f *Outcome, worked bool) {
+	o.skipTo(n - 1)
+	o.op.worked = worked
+	if o.op.count(f); !o.op.planned {
+		o.op.last = f.Err
 	}
-	o.op.state.attempts = f.N - 1
-	o.op.count(&outcome)
-	o.op.last, o.lasted = f.Err, outcome.Lasted
 }
 
-// measuredOr returns how long an attempt lasted on the operation's own clock, if it has one and measures attempts.
-func (o *subscription) measuredOr(lasted time.Duration) time.Duration {
+// skipTo passes over the attempts until the n-th one, of which the operation was not told.
+func (o *subscription) skipTo(n int) {
+	s := &o.op.state
+	s.others += n - s.attempts
+	s.attempts = n
+}
+
+func (o *subscription) Failed(f *attempt.Failure) {
+	o.op.refund(f.Items)
+	o.lasted = f.Lasted
 	if o.measured {
-		return o.op.now().Sub(o.op.start)
+		o.lasted = o.op.now().Sub(o.op.start)
 	}
-	return lasted
+	if o.whole {
+		o.count(f.N, &Outcome{Err: f.Err, Lasted: o.lasted, At: o.in.Began.Add(f.At)}, f.Worked)
+	}
 }
 
-func (o *subscription) Works() { o.op.Works() }
+// Begins measures the attempt on the policy's own clock, if RetryWhen does not.
+func (o *subscription) Begins() {
+	if c := o.op.config; c.timed && c.clock != nil && !o.whole {
+		o.op.start, o.measured = o.op.now(), true
+	}
+}
+
+func (o *subscription) Works() {
+	last, _ := o.in.Last()
+	o.skipTo(last.N)
+	o.op.Works()
+}
 
 func (o *subscription) Ended(end attempt.End) {
-	o.op.running = end.Attempts > o.op.state.attempts
-	o.op.done(&Outcome{Err: end.Own, Items: end.Items, Lasted: o.measuredOr(end.Lasted)}, end.Err)
+	if s := &o.op.state; s.attempts < end.Attempts {
+		if o.skipTo(end.Attempts - 1); end.Failed { // something else was to answer it
+			s.attempts++
+		}
+	}
+	if o.op.running = !end.Failed; o.measured {
+		end.Lasted = o.op.now().Sub(o.op.start)
+	}
+	o.op.done(&Outcome{Err: end.Own, Items: end.Items, Lasted: end.Lasted}, end.Err)
 }
 
 func (o *subscription) Aborted() { o.op.endOutage() }

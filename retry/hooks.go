@@ -31,7 +31,8 @@ type Recovery struct {
 type Result struct {
 	// Err is the returned error; nil for success, and for a stream whose consumer stopped.
 	Err error
-	// Attempts is the number of attempts, Retries that number without the first.
+	// Attempts is the number of attempts, Retries that of those which followed a failure: not the first one, nor one
+	// after a planned end.
 	Attempts, Retries int
 	// Elapsed is the time since the start.
 	Elapsed time.Duration

@@ -76,9 +76,9 @@ var drivers = map[string]driver{
 		_, err := src.RetryWhen(p).Collect(ctx)
 		return err
 	},
-	"RetryWhen, the policy embedded": func(ctx context.Context, p retry.Policy, job func(context.Context) error) error {
+	"RetryWhen, Around": func(ctx context.Context, p retry.Policy, job func(context.Context) error) error {
 		src := stream.Stream[int](func(ctx context.Context, _ func(int) bool) error { return job(ctx) })
-		_, err := src.RetryWhen(struct{ retry.Policy }{p}).Collect(ctx)
+		_, err := src.RetryWhen(p.Around(func(answers failures) failures { return answers })).Collect(ctx)
 		return err
 	},
 }

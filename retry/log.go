@@ -11,6 +11,7 @@ import (
 //	WARN   "retrying after a failure"  for the first retry of an outage
 //	WARN   "still down"                for the first retry after 1, 5 and 30 minutes of it, and after each full hour
 //	DEBUG  "retrying after a failure"  for each other retry
+//	DEBUG  "going on after a planned end" (see Planned)
 //	INFO   "recovered"                 when it works again
 //	INFO   "retries ended"             when an outage ends with the context, or with an error returned unchanged
 //	ERROR  "giving up"                 when the policy gives up
@@ -43,6 +44,11 @@ func (c *config) log(ctx context.Context, level slog.Level, text string, attrs .
 		attrs = append([]slog.Attr{slog.String("name", c.name)}, attrs...)
 	}
 	logger.LogAttrs(ctx, level, text, attrs...)
+}
+
+func (o *Operation) logPlanned(f *Outcome, delay time.Duration, dictated bool) {
+	o.config.log(o.ctx, slog.LevelDebug, "going on after a planned end", slog.Duration("delay", delay), slog.Bool("dictated", dictated),
+		slog.Duration("lasted", f.Lasted), slog.Any("error", f.Err))
 }
 
 func (o *Operation) logRetry(e *Event, dictated bool) {

@@ -42,13 +42,16 @@ type Operation struct {
 	start      time.Time       // when the attempt began, if attempts are timed
 	at         time.Time       // of the last failure; zero until it is needed, which without waits is rare
 	state      State
-	last       error    // the last failure of the outage, but not the end of ctx
+	last       error    // the last failure of the outage, but not the end of ctx, nor a planned end
 	outageEnds []func() // what OnOutage's hooks have returned for the present outage, nil too
 
-	allowed bool // a retry was: the context is none of WithoutRetries
-	running bool // an attempt was begun, and has not ended
-	reset   bool // Reset was called in it
-	logged  int  // 0 until a retry of this outage was logged, and when its end was; else one more than its marks then
+	allowed  bool // a retry was: the context is none of WithoutRetries
+	running  bool // an attempt was begun, and has not ended
+	reset    bool // Reset was called in it
+	worked   bool // it was recorded to work
+	planned  bool // the last attempt that failed was a planned end
+	refunded bool // another operation refunds the budget
+	logged   int  // 0 until a retry of this outage was logged, and when its end was; else one more than its marks then
 }
 
 // Outcome describes how an attempt or an operation has ended. The zero Outcome is a success.
@@ -80,7 +83,7 @@ func (p Policy) Continue(ctx context.Context, s State, last error) (o Operation)
 	if s.fires == 0 { // it comes from a text
 		o.state.fires = c.fires()
 	}
-	if c.onDone != nil {
+	if c.onDone != nil && s.hasFailed() {
 		o.began = s.first.Add(-s.lead)
 	}
 	if c.logs && s.failures > 0 && s.retries > 0 {
@@ -135,20 +138,34 @@ func (o *Operation) Begin(ctx context.Context) context.Context {
 
 // beginAttempt returns the number of the attempt.
 func (o *Operation) beginAttempt() int {
-	o.running, o.reset = true, false
+	o.running, o.reset, o.worked = true, false, false
 	if o.config.timed {
 		o.start = o.now()
 	}
 	return o.state.attempts + 1
 }
 
-// Works records that the attempt works before it ends, for example by a stream's first value or heartbeat. If there
-// were failures before, the outage is over and OnRecovered is called, unless the operation's context has ended. A call
-// that succeeds needs only Done.
+// Works records that the attempt works before it ends, for example by a stream's first value or heartbeat. Only the
+// first call in an attempt has an effect. If there were failures before, the outage is over and OnRecovered is called;
+// then OnWorks is called. Both are not called once the operation's context has ended. A call that succeeds needs only
+// Done.
 func (o *Operation) Works() {
-	if o.state.failures == 0 {
+	if o.worked {
 		return
 	}
+	o.worked = true
+	if o.state.failures > 0 {
+		o.recovered()
+	}
+	if hooks := o.config.onWorks; hooks != nil && o.ctx.Err() == nil {
+		for _, hook := range hooks {
+			hook(o.ctx, o.state.attempts+1)
+		}
+	}
+}
+
+// recovered ends the outage.
+func (o *Operation) recovered() {
 	last, retries := o.last, o.state.failures
 	o.last, o.state.failures = nil, 0
 	o.endOutage()
@@ -171,7 +188,14 @@ func (o *Operation) Reset() {
 	if !o.reset {
 		o.reset = true
 		o.Works()
-		o.config.refund(1)
+		o.refund(1)
+	}
+}
+
+// refund refunds the budget for n successes.
+func (o *Operation) refund(n int64) {
+	if !o.refunded {
+		o.config.refund(n)
 	}
 }
 

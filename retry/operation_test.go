@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/internal/attempt"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -132,8 +133,8 @@ func TestOperation_Refused(t *testing.T) {
 	}
 	op := p.Start(t.Context())
 	_, _ = op.Failed(retry.Outcome{Err: errB})
-	if e := op.EndError(retry.ErrBudget); e.Cause != retry.ErrBudget || e.Last != errB || e.Attempts != 1 {
-		t.Errorf("EndError is %v", e) // without a call of OnGiveUp
+	if e := attempt.EndError(&op, retry.ErrBudget).(*retry.Error); e.Cause != retry.ErrBudget || e.Last != errB || e.Attempts != 1 {
+		t.Errorf("the end is %v", e) // without a call of OnGiveUp
 	}
 	if len(told) != 1 || told[0] != "retry: not retryable: 1 failure in 0s: B" {
 		t.Errorf("OnGiveUp was called with %q", told)
@@ -164,14 +165,15 @@ func TestOperation_MadeAfterTheFirstAttempt(t *testing.T) {
 	})
 }
 
-func TestSignal_Notify(t *testing.T) {
+func TestEngine_Notify(t *testing.T) {
 	s := retry.NewSignal()
+	engine := attempt.EngineOf(every(0, retry.ResetOn(s)))
 	fired := make(chan struct{}, 1)
-	s.Notify(fired)
+	engine.Notify(fired)
 	s.Fire()
 	s.Fire() // is left out: there is room for one
 	<-fired
-	s.Stop(fired)
+	engine.Stop(fired)
 	s.Fire()
 	select {
 	case <-fired:
@@ -202,27 +204,29 @@ func TestQuiet_NoOutage(t *testing.T) {
 	hook := retry.OnOutage(func(context.Context, error) func() { t.Error("OnOutage was called"); return nil })
 	for _, p := range []retry.Policy{every(0, retry.Quiet(), hook), every(0, hook, retry.Quiet()), every(0, retry.Quiet()).With(hook)} {
 		_ = retry.Run(t.Context(), p, failNow(1))
-		if !p.Plain() {
+		if !plain(p) {
 			t.Error("a quiet policy with OnOutage is not plain")
 		}
 	}
 }
+
+func plain(p retry.Policy) bool { return attempt.EngineOf(p).Plain }
 
 func TestPlain(t *testing.T) {
 	hook := func(context.Context, error) func() { return nil }
 	for name, o := range map[string]retry.Option{
 		"AttemptTimeout": retry.AttemptTimeout(1), "ResetAfter": retry.ResetAfter(1), "Log": retry.Log(nil), "OnOutage": retry.OnOutage(hook),
 		"OnRetry": retry.OnRetry(func(context.Context, retry.Event) {}), "OnRecovered": retry.OnRecovered(func(context.Context, retry.Recovery) {}),
-		"OnDone": retry.OnDone(func(context.Context, retry.Result) {}), "OnAttempt": retry.OnAttempt(func(context.Context, retry.AttemptEnd) {}),
+		"OnDone": retry.OnDone(func(context.Context, retry.Result) {}), "OnWorks": retry.OnWorks(func(context.Context, int) {}), "OnAttempt": retry.OnAttempt(func(context.Context, retry.AttemptEnd) {}),
 		"WithBudget": retry.WithBudget(retry.NewBudget(1, 1, 0)),
 	} {
-		if every(0, o).Plain() {
+		if plain(every(0, o)) {
 			t.Errorf("a policy with %s is plain", name)
 		}
 	}
 	decides := every(0, retry.Limit(1), retry.Within(1), retry.StopAt(1), retry.MaxRetryAfter(1), retry.ResetAfterItems(1), retry.BeforeFirstItem(),
 		retry.If(func(error) bool { return true }), retry.ResetOn(retry.NewSignal()), retry.OnGiveUp(func(context.Context, *retry.Error) {}))
-	if !decides.Plain() || !(retry.Policy{}).Plain() {
+	if !plain(decides) || !plain(retry.Policy{}) {
 		t.Error("a policy that only decides is not plain")
 	}
 }

@@ -131,6 +131,19 @@ func OnRecovered(f func(context.Context, Recovery)) Option {
 	return func(c *config) { c.onRecovered = append(slices.Clip(c.onRecovered), f) }
 }
 
+// OnWorks calls f once for each attempt that works, also for the first one, with the attempt's number, at its first
+// sign of life: a stream's first value, before the consumer receives it, a bookmark, a call of stream.Works, an end
+// without an error; a call's success; in Attempts, Reset or a turn that succeeds. f is called after the OnRecovered
+// hooks, where they are called. It is not called once the operation's context has ended. With OnOutage and OnDone it is
+// enough for a readiness probe.
+//
+// In a handler that is a function, or that embeds the policy, f is called for the attempts after the first failure that
+// the policy receives.
+func OnWorks(f func(ctx context.Context, attempt int)) Option {
+	notNil("OnWorks", "f", f == nil)
+	return func(c *config) { c.onWorks = append(slices.Clip(c.onWorks), f) }
+}
+
 // OnDone calls f once for each operation, however it ends: with success at the first attempt, with an error that is
 // returned unchanged, given up, or cancelled. A subscription to a retried stream is one operation. f is called on the
 // operation's goroutine, after all other hooks. It is not called if a panic ends the operation.

@@ -24,6 +24,8 @@ type AttemptEnd struct {
 	Err error
 	// Lasted is how long the attempt ran, for a stream with the time of its consumer.
 	Lasted time.Duration
+	// Planned says that the attempt has worked and Err is marked by Planned: the end was no failure.
+	Planned bool
 }
 
 // OnAttempt calls f once for each attempt when it has ended, also for the first one and for one that is not retried,
@@ -47,7 +49,7 @@ func OnOutage(begin func(ctx context.Context, failure error) (over func())) Opti
 // reportAttempt calls the hooks for the end of the n-th attempt.
 func (o *Operation) reportAttempt(n int, end *Outcome) {
 	for _, hook := range o.config.onAttempt {
-		hook(o.ctx, AttemptEnd{N: n, Err: end.Err, Lasted: end.Lasted})
+		hook(o.ctx, AttemptEnd{N: n, Err: end.Err, Lasted: end.Lasted, Planned: o.planned})
 	}
 }
 

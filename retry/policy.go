@@ -36,6 +36,7 @@ type config struct {
 	onRetry         []func(context.Context, Event)
 	onGiveUp        []func(context.Context, *Error)
 	onRecovered     []func(context.Context, Recovery)
+	onWorks         []func(ctx context.Context, attempt int)
 	onDone          []func(context.Context, Result)
 	onAttempt       []func(context.Context, AttemptEnd)
 	onOutage        []func(context.Context, error) (over func())
@@ -48,7 +49,8 @@ type config struct {
 	rand            func() float64
 	budget          *Budget
 	timed           bool // attempts are timed, because another field needs it
-	plain           bool // see Plain
+	early           bool // an operation is needed before the first attempt
+	plain           bool // it is needed only for a failure: see attempt.Engine
 }
 
 // Default makes at most five attempts, about 1, 2, 4 and 8 s apart, each ±15 %, and ends with ErrLimit. An error may
@@ -96,7 +98,8 @@ func (c config) with(opts ...Option) *config {
 		c.onOutage = nil
 	}
 	c.timed = c.resetAfter > 0 || c.onRetry != nil || c.onDone != nil || c.onAttempt != nil || c.logs
-	c.plain = !c.timed && c.attemptTimeout < 0 && c.budget == nil && c.onRecovered == nil && c.onOutage == nil
+	c.early = c.timed || c.attemptTimeout >= 0 || c.onWorks != nil
+	c.plain = !c.early && c.budget == nil && c.onRecovered == nil && c.onOutage == nil
 	return &c
 }
 

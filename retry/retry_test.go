@@ -519,7 +519,7 @@ func TestTheZeroPolicyIsDefault(t *testing.T) {
 			}
 		}
 		var p retry.Policy
-		if p.String() != retry.Default.String() || !p.Plain() {
+		if p.String() != retry.Default.String() || !plain(p) {
 			t.Errorf("got %v", p)
 		}
 		// An option without a word in the text is off, in the zero Policy too.

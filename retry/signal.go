@@ -29,6 +29,21 @@ func (s *Signal) Fire() {
 	s.mu.Unlock()
 }
 
+func (s *Signal) notify(w chan<- struct{}) {
+	s.mu.Lock()
+	if s.waiters == nil {
+		s.waiters = make(map[chan<- struct{}]struct{})
+	}
+	s.waiters[w] = struct{}{}
+	s.mu.Unlock()
+}
+
+func (s *Signal) stop(w chan<- struct{}) {
+	s.mu.Lock()
+	delete(s.waiters, w)
+	s.mu.Unlock()
+}
+
 // Fires returns how often s has fired.
 func (s *Signal) Fires() uint64 {
 	s.mu.Lock()

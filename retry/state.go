@@ -13,6 +13,7 @@ import (
 // text form, so an operation can be stored and continued later in another process. It belongs to one operation.
 type State struct {
 	attempts int           // failed attempts, over all resets
+	others   int           // those of them that are no failures of the operation: planned ends, attempts that it was not told of
 	retries  int           // in a row
 	failures int           // of the outage; 0 if there is none
 	first    time.Time     // of the first failure
@@ -24,7 +25,10 @@ type State struct {
 	fires    uint64        // one more than the fires of the policy's signals that were seen, or 0 if that is not known
 }
 
-// Attempts returns the number of the operation's failed attempts, over all resets.
+// hasFailed reports whether there was a failure. Then first is its time.
+func (s *State) hasFailed() bool { return s.attempts > s.others }
+
+// Attempts returns the number of the operation's attempts that failed, or had a planned end, over all resets.
 func (s State) Attempts() int { return s.attempts }
 
 // FirstFailure returns the time of the operation's first failure. It is the zero Time if there was none.
@@ -43,22 +47,25 @@ func (s *State) restart() { s.retries, s.row, s.previous, s.place = 0, 0, 0, 0 }
 //
 //	attempts=7 first=2026-03-01T12:00:00Z retries=2 since=2026-03-01T12:30:00Z previous=1.5s place=0.618
 //
-// began is the time of the operation's beginning, for OnDone; failures and down are the number of failures of the
-// outage and the time of the first of them, if they are not attempts and first. MarshalText fails if the year of a time
-// is after 9999.
+// began is the time of the operation's beginning, for OnDone; planned is the number of planned ends among the attempts;
+// failures and down are the number of failures of the outage and the time of the first of them, if they are not those
+// of the operation. MarshalText fails if the year of a time is after 9999.
 func (s State) MarshalText() ([]byte, error) { return s.AppendText(nil) }
 
 // AppendText appends the text form to b.
 func (s State) AppendText(b []byte) ([]byte, error) {
 	b = strconv.AppendInt(append(b, "attempts="...), int64(s.attempts), 10)
-	if s.attempts == 0 {
+	if s.others > 0 {
+		b = strconv.AppendInt(append(b, " planned="...), int64(s.others), 10)
+	}
+	if !s.hasFailed() {
 		return b, nil
 	}
 	b, err := appendTime(b, " first=", s.first)
 	if err == nil && s.lead != 0 {
 		b, err = appendTime(b, " began=", s.first.Add(-s.lead))
 	}
-	if err == nil && s.failures != s.attempts {
+	if err == nil && s.failures != s.attempts-s.others {
 		b = strconv.AppendInt(append(b, " failures="...), int64(s.failures), 10)
 		if s.failures > 0 {
 			b, err = appendTime(b, " down=", s.down())
@@ -88,8 +95,8 @@ func appendTime(b []byte, name string, t time.Time) ([]byte, error) {
 	return b, nil
 }
 
-// UnmarshalText reads the text form. Missing failures count as attempts, another missing number as zero, a missing time
-// as the first failure's. The error quotes the wrong word; then s is unchanged.
+// UnmarshalText reads the text form. Missing failures count as attempts that were not planned ends, another missing
+// number as zero, a missing time as the first failure's. The error quotes the wrong word; then s is unchanged.
 func (s *State) UnmarshalText(text []byte) error {
 	var read State
 	read.failures = -1
@@ -100,8 +107,11 @@ func (s *State) UnmarshalText(text []byte) error {
 			return fmt.Errorf("retry: State: %q: want %s", field, want)
 		}
 	}
+	if read.others > read.attempts {
+		return fmt.Errorf("retry: State: %d planned ends, want at most the %d attempts", read.others, read.attempts)
+	}
 	if read.failures < 0 {
-		read.failures = read.attempts
+		read.failures = read.attempts - read.others
 	}
 	read.first = times["first"]
 	after := func(name string) (d time.Duration) {
@@ -118,8 +128,8 @@ func (s *State) UnmarshalText(text []byte) error {
 // set sets the field of the word, or returns what the word should be. It puts a time into times.
 func (s *State) set(name, value string, times map[string]time.Time) (want string) {
 	var err error
-	switch count := map[string]*int{"attempts": &s.attempts, "retries": &s.retries, "failures": &s.failures}[name]; name {
-	case "attempts", "retries", "failures":
+	switch count := map[string]*int{"attempts": &s.attempts, "planned": &s.others, "retries": &s.retries, "failures": &s.failures}[name]; name {
+	case "attempts", "planned", "retries", "failures":
 		if *count, err = strconv.Atoi(value); err != nil || *count < 0 {
 			return "a whole number of 0 or more"
 		}
@@ -138,7 +148,7 @@ func (s *State) set(name, value string, times map[string]time.Time) (want string
 		}
 		s.setPlace(place)
 	default:
-		return "attempts, first, began, failures, down, retries, since, previous or place"
+		return "attempts, planned, first, began, failures, down, retries, since, previous or place"
 	}
 	return ""
 }

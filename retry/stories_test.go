@@ -27,7 +27,7 @@ type story struct {
 	cancel time.Duration // when the operation's context ends, 0: never
 	fire   time.Duration // when the policy's signal fires, 0: never
 	want   string        // the hooks and the log, the result and the tokens spent and refunded, separated by |
-	hidden string        // if the handler hides the policy and no failure reaches it
+	hidden string        // if the handler hides the policy, and no failure reaches it
 	other  map[string]string
 }
 
@@ -84,15 +84,32 @@ var storyDrivers = map[string]func(ctx context.Context, p retry.Policy, story *p
 	"RetryWhen": func(ctx context.Context, p retry.Policy, story *play) error {
 		return storySource(story).RetryWhen(p).ForEach(ctx, func(int) {})
 	},
-	"RetryWhen/embedded, TakeUntilDone": func(ctx context.Context, p retry.Policy, story *play) error {
-		return storySource(story).RetryWhen(wrapped{p, func(answers failures) failures {
-			return answers.TakeUntilDone(make(chan struct{}))
-		}}).ForEach(ctx, func(int) {})
+	"RetryWhen/a pointer": func(ctx context.Context, p retry.Policy, story *play) error {
+		return storySource(story).RetryWhen(&p).ForEach(ctx, func(int) {})
 	},
-	"RetryWhen/embedded, Merge": func(ctx context.Context, p retry.Policy, story *play) error {
-		return storySource(story).RetryWhen(wrapped{p, func(answers failures) failures {
+	"RetryWhen/Around, TakeUntilDone": func(ctx context.Context, p retry.Policy, story *play) error {
+		return storySource(story).RetryWhen(p.Around(func(answers failures) failures {
+			return answers.TakeUntilDone(make(chan struct{}))
+		})).ForEach(ctx, func(int) {})
+	},
+	"RetryWhen/Around, Merge": func(ctx context.Context, p retry.Policy, story *play) error {
+		return storySource(story).RetryWhen(p.Around(func(answers failures) failures {
 			return answers.Merge(stream.Never[stream.Failure]())
-		}}).ForEach(ctx, func(int) {})
+		})).ForEach(ctx, func(int) {})
+	},
+	"RetryWhen/embedded, another one derived": func(ctx context.Context, p retry.Policy, story *play) error {
+		return storySource(story).RetryWhen(derives{p}).ForEach(ctx, func(int) {})
+	},
+	"RetryWhen/derived, Around": func(ctx context.Context, p retry.Policy, story *play) error {
+		return storySource(story).RetryWhen(stream.RetryHandlerFunc(func(all failures) failures {
+			return p.With().Around(func(answers failures) failures { return answers.Buffer(1) }).Handle(all)
+		})).ForEach(ctx, func(int) {})
+	},
+	"RetryWhen/WithClock, Merge": func(ctx context.Context, p retry.Policy, story *play) error {
+		p = p.With(retry.WithClock(ownClock{}))
+		return storySource(story).RetryWhen(stream.RetryHandlerFunc(func(all failures) failures {
+			return p.Handle(all).Merge(all.Delay(time.Hour))
+		})).ForEach(ctx, func(int) {})
 	},
 	"RetryWhen/function": func(ctx context.Context, p retry.Policy, story *play) error {
 		return storySource(story).RetryWhen(stream.RetryHandlerFunc(p.Handle)).ForEach(ctx, func(int) {})
@@ -135,13 +152,10 @@ var storyDrivers = map[string]func(ctx context.Context, p retry.Policy, story *p
 
 type failures = stream.Stream[stream.Failure]
 
-// wrapped is a handler that embeds a policy and changes its answers.
-type wrapped struct {
-	retry.Policy
-	change func(failures) failures
-}
+// derives is a handler that embeds a policy, and answers by another one made of it.
+type derives struct{ retry.Policy }
 
-func (w wrapped) Handle(all failures) failures { return w.change(w.Policy.Handle(all)) }
+func (d derives) Handle(all failures) failures { return d.Policy.With().Handle(all) }
 
 func storySource(story *play) stream.Stream[int] {
 	return func(ctx context.Context, yield func(int) bool) error {
@@ -326,7 +340,7 @@ func TestStories(t *testing.T) {
 			if other, is := s.other[kind]; is {
 				want = other
 			}
-			if s.hidden != "" && handler != "" && !strings.HasPrefix(handler, "embedded") {
+			if s.hidden != "" && handler != "" && handler != "a pointer" && !strings.HasPrefix(handler, "Around") {
 				want = s.hidden
 			}
 			if driver == "MapRetry" {

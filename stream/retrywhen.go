@@ -70,8 +70,9 @@ func (f RetryHandlerFunc) Handle(failures Stream[Failure]) Stream[Failure] { ret
 // never ran its failures, such as an Interval, counts as having received each. A handler that drops a failure and waits
 // for the next one, as failures.Filter does, waits forever. A handler that still holds an earlier failure has not
 // received the next: in failures.Delay(d).Merge(signal), a signal cuts one wait short, but cuts the next one short only
-// after that d is over. To cut every wait short, use operators.SwitchMap from the failures to a Timer, or
-// retry.ResetOn.
+// after that d is over. To cut every wait short, use operators.SwitchMap from each failure f to stream.Of(f).Delay(d),
+// or retry.ResetOn. An answer that races with others must bear its failure's N, as f does: without it, an answer that
+// comes second may be taken for one to the next failure, whose wait is then skipped.
 //
 // Attempts run one after the other, on the goroutine that runs the stream. Each has its own context, which is cancelled
 // before the next attempt starts. When ctx ends nothing is retried, and the error matches both context.Cause(ctx) and
@@ -81,17 +82,23 @@ func (f RetryHandlerFunc) Handle(failures Stream[Failure]) Stream[Failure] { ret
 // A retry.Policy retries an error that an inner policy has given up on like any other: three layers of three retries
 // make 64 attempts. Retry in one layer, and run the others under retry.WithoutRetries.
 //
-// RetryWhen starts no goroutine. It keeps only the last failure, unless one run of the failures lags behind another;
-// and up to 100 earlier ones for a retry.Policy that the handler, a function, runs only later.
+// If h has a method Name() string, the errors of a Timeout in the attempts bear that name. If it has a method
+// Clock(context.Context) Clock, the attempts are measured on that clock, else on the clock of ctx.
+//
+// RetryWhen starts no goroutine. It keeps only the last failure, unless one run of the failures lags behind another.
 func (s Stream[T]) RetryWhen(h RetryHandler) Stream[T] {
 	s.require("RetryWhen")
-	f, ok := h.(RetryHandlerFunc)
-	requireFunc(h == nil || ok && f == nil, "RetryWhen: h")
+	requireFunc(attempt.IsNil(h), "RetryWhen: h")
 	return func(ctx context.Context, yield func(T) bool) error {
-		r := retrying[T]{source: s, handler: h, ctx: ctx, clock: clock.From(ctx)}
+		r := retrying[T]{source: s, handler: h, ctx: ctx}
 		_, r.repeats = h.(attempt.Repeats)
 		if named, ok := h.(interface{ Name() string }); ok {
 			r.subscription.Name = named.Name()
+		}
+		if timed, ok := h.(interface{ Clock(context.Context) Clock }); ok {
+			r.clock = timed.Clock(ctx)
+		} else {
+			r.clock = clock.From(ctx)
 		}
 		r.subscription.Context, r.subscription.Began = ctx, r.clock.Now()
 		r.deliver = func(v T) bool {
@@ -111,12 +118,16 @@ func (s Stream[T]) RetryWhen(h RetryHandler) Stream[T] {
 			r.gate = free
 			return true
 		}
-		observer, _ := h.(attempt.Observer)
+		observer := attempt.ObserverOf(h)
+		if observer != nil && observer.Early() {
+			r.gate = first
+			r.policy, r.observed = observer.Observe(&r.subscription), true
+		}
 		switch r.attempt(); {
-		case !r.ended:
+		case r.observed, !r.ended:
 			return r.retry(observer)
 		case observer != nil:
-			observer.Observe(&r.subscription, h, r.end(r.err))
+			observer.Over(&r.subscription, r.end(r.err))
 		}
 		return r.err
 	}
@@ -149,7 +160,7 @@ type retrying[T any] struct {
 	attempts int   // its number
 	given    int64 // how many values it has passed to the consumer
 	gate     gate
-	failure  attempt.Failure // its failure, or that of the attempt before; Lasted also if it was not a failure, unless it was the first one
+	failure  attempt.Failure // its failure, or that of the attempt before; Lasted also if it was not a failure, unless it was the first one and not observed
 	own      error           // its error, if it was no failure
 	running  bool            // it runs; afterwards: it did not return
 
@@ -158,7 +169,10 @@ type retrying[T any] struct {
 	subscription attempt.Subscription
 	failures     failures
 	err          error // the last failure, or what the stream returns once ended
+	last         error // the last failure, nil if it was a planned end
 	ended        bool
+	observed     bool
+	policy       attempt.Driver // of a handler that is a policy, once it is observed
 }
 
 // gate says what a value of the attempt meets.
@@ -171,7 +185,7 @@ const (
 	shut              // the consumer wants no more values
 )
 
-// retry makes the attempts after the first one, which has failed, and returns what the stream returns.
+// retry makes the attempts after the first one, and returns what the stream returns.
 func (r *retrying[T]) retry(observer attempt.Observer) (err error) {
 	returned := false
 	defer func() {
@@ -179,13 +193,15 @@ func (r *retrying[T]) retry(observer attempt.Observer) (err error) {
 			r.subscription.End(nil)
 		}
 	}()
-	var policy attempt.Driver
-	if observer != nil {
-		policy = observer.Observe(&r.subscription, r.handler, attempt.End{})
+	if observer != nil && !r.observed {
+		r.policy = observer.Observe(&r.subscription)
 	}
-	if policy != nil {
-		err = r.follow(policy)
-	} else {
+	switch {
+	case r.ended:
+		err = r.err
+	case r.policy != nil:
+		err = r.follow()
+	default:
 		err = r.handle()
 	}
 	returned = true
@@ -195,9 +211,9 @@ func (r *retrying[T]) retry(observer attempt.Observer) (err error) {
 }
 
 // follow makes the attempts as a policy decides.
-func (r *retrying[T]) follow(policy attempt.Driver) (err error) {
+func (r *retrying[T]) follow() (err error) {
 	for err == nil && !r.ended {
-		if err = policy.Next(*r.failed()); err == nil {
+		if err = r.policy.Next(r.failed()); err == nil {
 			r.attempt()
 		}
 	}
@@ -226,6 +242,7 @@ func (r *retrying[T]) answer(a Failure) bool {
 	if !r.failures.answer(a.N) {
 		return true
 	}
+	r.subscription.Answered()
 	if r.attempt(); r.ended {
 		r.failures.close() // a handler that does not stop must not wait forever
 		return false
@@ -240,7 +257,7 @@ func (r *retrying[T]) result(err error) error {
 	case r.ended:
 		return r.err
 	case r.ctx.Err() != nil:
-		return ending.Error(r.ctx, err, r.err)
+		return ending.Error(r.ctx, err, r.last)
 	default:
 		return ending.Join(err, r.err)
 	}
@@ -251,6 +268,10 @@ func (r *retrying[T]) attempt() {
 	began := r.now()
 	err := r.runSource()
 	r.own, r.ended = err, true
+	failure := err
+	if attempt.IsPlanned(err) && r.worked() {
+		failure = nil // it is in no error once ctx has ended
+	}
 	switch {
 	case r.gate == shut:
 		r.own, r.err = nil, nil
@@ -259,13 +280,13 @@ func (r *retrying[T]) attempt() {
 	case err == nil:
 		r.err = nil
 	case r.ctx.Err() != nil:
-		r.err = ending.Error(r.ctx, err, r.older())
+		r.err = ending.Error(r.ctx, failure, r.older())
 	case ending.Reaches(err, ErrNotRestartable):
 		r.err = ending.Join(err, r.older())
 	default:
-		r.err, r.ended = err, permanent.Is(err)
+		r.err, r.last, r.ended = err, failure, permanent.Is(err)
 	}
-	if !r.ended || r.attempts > 1 {
+	if !r.ended || r.attempts > 1 || r.observed {
 		r.failure.At = r.now()
 		r.failure.Lasted = r.failure.At - began
 	}
@@ -295,25 +316,31 @@ func (r *retrying[T]) runSource() error {
 // failed reports the failure of the last attempt to the observations, and returns it.
 func (r *retrying[T]) failed() *attempt.Failure {
 	r.gate = first
-	r.failure.Err, r.failure.N, r.failure.Items = r.err, r.attempts, r.given-r.subscription.Bookmarks
-	r.subscription.Failed(&r.failure, r.failures.ran.Load())
+	r.failure = attempt.Failure{Err: r.err, N: r.attempts, Items: r.given - r.subscription.Bookmarks,
+		Lasted: r.failure.Lasted, At: r.failure.At, Worked: r.given > 0}
+	r.subscription.Failed(&r.failure)
 	return &r.failure
 }
 
 // older returns the failure before the attempt that has ended, nil if the attempt has worked.
 func (r *retrying[T]) older() error {
-	r.subscription.Lock() // a Works that has begun is over
-	defer r.subscription.Unlock()
-	if r.given > r.subscription.Bookmarks || !r.subscription.Down() {
+	if r.worked() {
 		return nil
 	}
-	return r.err
+	return r.last
+}
+
+// worked reports whether the attempt that has ended has worked.
+func (r *retrying[T]) worked() bool {
+	r.subscription.Lock() // a Works that has begun is over
+	defer r.subscription.Unlock()
+	return r.given > 0 || r.subscription.Worked()
 }
 
 // end describes the end of the subscription, which returns err.
 func (r *retrying[T]) end(err error) attempt.End {
-	end := attempt.End{Attempts: r.attempts, Err: err}
-	if !r.ended { // the last attempt has failed
+	end := attempt.End{Attempts: r.attempts, Err: err, Failed: !r.ended}
+	if end.Failed {
 		return end
 	}
 	end.Own, end.Lasted = r.own, r.failure.Lasted

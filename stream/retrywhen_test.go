@@ -649,25 +649,41 @@ func TestRule13_ASourceThatCannotBeRunAgainEndsIt(t *testing.T) {
 // observed is an attempt.Observer that notes its calls.
 type observed struct {
 	stream.RetryHandler
+	early bool
 	items []int64 // of the ends
 	notes []string
 	end   attempt.End
 }
 
-func (o *observed) Observe(s *attempt.Subscription, _ any, end attempt.End) attempt.Driver {
-	if end.Attempts > 0 {
-		o.notes = append(o.notes, "over")
-		o.Ended(end)
+func init() {
+	attempt.ObserverOf = func(handler any) attempt.Observer {
+		if o, ok := handler.(attempt.Observer); ok {
+			return o
+		}
 		return nil
 	}
-	s.Lock()
-	defer s.Unlock()
+}
+
+func (o *observed) Early() bool { return o.early }
+
+func (o *observed) Observe(s *attempt.Subscription) attempt.Driver {
 	s.Observe(o)
 	return nil
 }
 
-func (o *observed) Failed(f attempt.Failure) {
+func (o *observed) Over(_ *attempt.Subscription, end attempt.End) {
+	o.notes = append(o.notes, "over")
+	o.Ended(end)
+}
+
+func (o *observed) Failed(f *attempt.Failure) {
 	o.notes = append(o.notes, fmt.Sprintf("%v is number %d", f.Err, f.N))
+}
+
+func (o *observed) Begins() {
+	if o.early {
+		o.notes = append(o.notes, "begins")
+	}
 }
 
 func (o *observed) Works() { o.notes = append(o.notes, "works") }

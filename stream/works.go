@@ -10,16 +10,17 @@ import (
 // retry.Log), and older failures are in no later error. It is no progress: what counts values, such as Failure's Items,
 // retry.ResetAfterItems, retry.BeforeFirstItem and a budget, does not count it, and retry.Limit counts on.
 //
-// Call it in a source with the context that the source receives, each time there is a sign of life. It is cheap while
-// there is no outage, and does nothing outside of an attempt, or after it. It may be called on any goroutine; the hooks
-// are called on that goroutine, one at a time for a subscription. It has no effect on retry.Do and operators.MapRetry.
+// Call it in a source with the context that the source receives, each time there is a sign of life. It is cheap once
+// the attempt has worked, and does nothing outside of an attempt, or after it. It may be called on any goroutine; the
+// hooks are called on that goroutine, one at a time for a subscription. It has no effect on retry.Do and
+// operators.MapRetry.
 func Works(ctx context.Context) {
 	for {
 		a, _ := ctx.Value(retriedKey{}).(*attemptContext)
 		if a == nil || atomic.LoadUint32(&a.over) != 0 {
 			return
 		}
-		if s := a.subscription; s.Down() {
+		if s := a.subscription; !s.Worked() {
 			s.Works(&a.over)
 		}
 		ctx = a.parent()

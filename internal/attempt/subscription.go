@@ -11,7 +11,7 @@ import (
 // handler. It is the context of the handler's stream, so that a policy finds it however the handler wraps the policy.
 type Subscription struct {
 	context.Context // the subscriber's
-	// Began is when the subscription began, by the clock of the context.
+	// Began is when the subscription began, by the clock that measures its attempts.
 	Began time.Time
 	// Name is what the handler's method Name returns.
 	Name string
@@ -19,9 +19,9 @@ type Subscription struct {
 	Bookmarks int64
 
 	lock         lock // for the fields below
-	down         atomic.Bool
-	last         Failure   // N is 0 if there is none
-	earlier      []Failure // the ones before it, for an observation that begins later
+	worked       atomic.Bool
+	waits        bool    // the last failure is not answered
+	last         Failure // N is 0 if there is none
 	observations []Observation
 	first        [1]Observation // where observations begins
 }
@@ -29,27 +29,32 @@ type Subscription struct {
 // SubscriptionKey is the key under which the context of a handler's stream returns the *Subscription.
 type SubscriptionKey struct{}
 
-// Observer is a stream.RetryHandler that observes its subscriptions: a retry.Policy, or a handler that embeds one.
+// Observer observes the subscriptions of a handler from the beginning to the end. It is a policy that is the handler,
+// or that Policy.Around has wrapped.
 type Observer interface {
-	// Observe begins the observation of s, before its first failure is reported. If handler, the subscription's, is the
-	// observer itself, Observe returns a Driver. If s is over and no attempt has failed before, it reports the end
-	// instead; until then end.Attempts is 0.
-	Observe(s *Subscription, handler any, end End) Driver
+	// Early reports whether Observe must be called before the first attempt. Else it is called at the first failure.
+	Early() bool
+	// Observe begins the observation of s. If the handler is the policy itself, it returns the Driver.
+	Observe(s *Subscription) Driver
+	// Over reports the end of a subscription of which no attempt has failed, if Observe was not called.
+	Over(s *Subscription, end End)
 }
 
-// Driver makes the decisions of a handler that consists of a policy alone, in place of the handler's stream.
+// Driver makes the decisions of a handler that is a policy, in place of the handler's stream.
 type Driver interface {
 	// Next returns nil when the attempt after the failure, which was reported, is due; else why there is none.
-	Next(Failure) error
+	Next(*Failure) error
 }
 
-// Observation is the observation of one subscription. Its methods are called one at a time.
+// Observation is the observation of one subscription by one policy. Its methods are called one at a time.
 type Observation interface {
 	// Failed is called with each failure, before the handler receives it. It is not called for an error that ends the
 	// subscription unasked: the subscriber's cancellation, a permanent error, ErrNotRestartable.
-	Failed(Failure)
-	// Works is called once for each attempt after a failure that works before it ends: before the consumer has its first
-	// value, or when stream.Works is called. It is not called once the subscriber's context has ended.
+	Failed(*Failure)
+	// Begins is called before an attempt that an answer of the handler's stream has started.
+	Begins()
+	// Works is called once for each attempt that works before it ends: before the consumer has its first value, or when
+	// stream.Works is called. It is not called once the subscriber's context has ended.
 	Works()
 	// Ended is called when the subscription is over.
 	Ended(End)
@@ -64,12 +69,14 @@ type Failure struct {
 	Items  int64
 	Lasted time.Duration
 	At     time.Duration // after the subscription began
+	Worked bool
 }
 
 // End is the end of a subscription.
 type End struct {
 	Attempts int
 	Err      error // that RetryWhen returns: nil if the source has ended or the consumer has stopped
+	Failed   bool  // the last attempt was reported as a failure
 
 	// The last attempt, if it was not reported as a failure.
 	Own    error // its own error
@@ -77,46 +84,51 @@ type End struct {
 	Lasted time.Duration
 }
 
-// The maximum number of earlier failures, before and after the handler has first run its failures.
-const (
-	keptBefore = 100
-	keptAfter  = 2
-)
-
 // Lock waits until no other goroutine is in the subscription: all hooks are called with the lock.
 func (s *Subscription) Lock() { s.lock.acquire() }
 
 // Unlock releases the lock.
 func (s *Subscription) Unlock() { s.lock.release() }
 
-// Failed reports a failure. ran says that the handler has run its failures.
-func (s *Subscription) Failed(f *Failure, ran bool) {
+// Failed reports a failure.
+func (s *Subscription) Failed(f *Failure) {
 	s.Lock()
 	defer s.Unlock()
-	if !s.Down() { // a store costs more
-		s.down.Store(true)
+	if s.worked.Load() { // a store costs more
+		f.Worked = true
+		s.worked.Store(false)
 	}
-	if s.observations == nil && f.N > 1 && (len(s.earlier) < keptAfter || !ran && len(s.earlier) < keptBefore) {
-		s.earlier = append(s.earlier, s.last)
-	}
-	s.last = *f
+	s.last, s.waits = *f, true
 	for _, o := range s.observations {
-		o.Failed(*f)
+		o.Failed(f)
 	}
 }
 
-// Down reports whether the last attempt that has failed was not followed by one that works.
-func (s *Subscription) Down() bool { return s.down.Load() }
+// Answered reports that the handler's stream has answered the last failure.
+func (s *Subscription) Answered() {
+	s.Lock()
+	defer s.Unlock()
+	s.waits = false
+	for _, o := range s.observations {
+		o.Begins()
+	}
+}
+
+// Last returns the last failure, and whether it waits for its answer. It is called with the lock.
+func (s *Subscription) Last() (f *Failure, waits bool) { return &s.last, s.waits }
+
+// Worked reports whether the present attempt was reported to work.
+func (s *Subscription) Worked() bool { return s.worked.Load() }
 
 // Works reports that an attempt works, unless another call has done so, the attempt is over, or the subscriber's
 // context has ended. When it returns, the hooks of the outage have returned.
 func (s *Subscription) Works(over *uint32) {
 	s.Lock()
 	defer s.Unlock()
-	if !s.Down() || atomic.LoadUint32(over) != 0 || s.Err() != nil {
+	if s.Worked() || atomic.LoadUint32(over) != 0 || s.Err() != nil {
 		return
 	}
-	s.down.Store(false)
+	s.worked.Store(true)
 	for _, o := range s.observations {
 		o.Works()
 	}
@@ -126,6 +138,7 @@ func (s *Subscription) Works(over *uint32) {
 func (s *Subscription) End(end *End) {
 	s.Lock()
 	defer s.Unlock()
+	s.waits = false
 	for _, o := range s.observations {
 		if end != nil {
 			o.Ended(*end)
@@ -138,21 +151,12 @@ func (s *Subscription) End(end *End) {
 // Observations returns the observations. It is called with the lock.
 func (s *Subscription) Observations() []Observation { return s.observations }
 
-// Observe adds an observation and reports to it what was before. It is called with the lock.
+// Observe adds an observation. It is called with the lock.
 func (s *Subscription) Observe(o Observation) {
 	if s.observations == nil {
 		s.observations = s.first[:0]
 	}
 	s.observations = append(s.observations, o)
-	if s.last.N == 0 {
-		return
-	}
-	for _, f := range append(s.earlier, s.last) {
-		o.Failed(f)
-	}
-	if !s.Down() {
-		o.Works()
-	}
 }
 
 // Value returns the subscription itself for its key.

@@ -34,7 +34,7 @@ func (r *run[T, U]) call(it *item[T], c *called[T, U]) {
 		return
 	}
 	ctx := r.contextOf(it)
-	if r.plain && (r.Context == nil || ctx.Err() == nil) {
+	if r.engine.Plain && (r.Context == nil || ctx.Err() == nil) {
 		r.plainCall(ctx, it, c)
 		return
 	}
@@ -75,7 +75,7 @@ func (r *run[T, U]) plainCall(ctx context.Context, it *item[T], c *called[T, U])
 func (r *run[T, U]) failed(ctx context.Context, it *item[T], c *called[T, U], op *retry.Operation, err error) {
 	at := r.clock.Now()
 	c.at = at.Sub(r.began)
-	c.fires = r.fires()
+	c.fires = r.engine.Fires()
 	delay, end := op.Failed(retry.Outcome{Err: err, At: at})
 	it.state, it.last = op.State(), err
 	switch {
@@ -133,5 +133,6 @@ func asError(failure, end error, op *retry.Operation) *retry.Error {
 			return e
 		}
 	}
-	return op.EndError(retry.ErrRefused)
+	escapes := *op // the operation itself stays on the stack
+	return attempt.EndError(&escapes, retry.ErrRefused).(*retry.Error)
 }

@@ -17,10 +17,8 @@ func (r *run[T, U]) shutDown() {
 	r.cancel()
 	r.goroutines.Wait()
 	r.timer.stop()
-	for _, s := range r.signals {
-		s.Stop(r.fired)
-	}
-	if r.crash == nil && !r.plain {
+	r.engine.Stop(r.fired)
+	if r.crash == nil && !r.engine.Plain {
 		r.finishUnfinished()
 	}
 	if r.OnAbandon == nil {

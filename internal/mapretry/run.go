@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/attempt"
 	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/handoff"
 	"github.com/retrywhen/retrywhen/retry"
@@ -19,16 +20,15 @@ type run[T, U any] struct {
 	Options[T]
 	src    stream.Stream[T]
 	policy retry.Policy
-	plain  bool // the policy's Plain
+	engine attempt.Engine // of the policy
 	f      func(context.Context, T) (U, error)
 
-	ctx     context.Context // ends with the run
-	cancel  context.CancelFunc
-	clock   stream.Clock
-	began   time.Time
-	timer   *ticker
-	signals []*retry.Signal // the policy's
-	fired   chan struct{}   // from them
+	ctx    context.Context // ends with the run
+	cancel context.CancelFunc
+	clock  stream.Clock
+	began  time.Time
+	timer  *ticker
+	fired  chan struct{} // from the policy's signals; nil if it has none
 
 	goroutines sync.WaitGroup
 	work       chan struct{} // wakes a worker; closed at the end
@@ -57,36 +57,25 @@ func newRun[T, U any](
 		policy:    p.With(retry.Quiet()),
 		f:         f,
 		clock:     p.Clock(ctx),
-		signals:   p.Signals(),
 		work:      make(chan struct{}, o.Workers),
 		room:      make(chan struct{}, 1),
 		news:      make(chan struct{}, 1),
 		scheduler: newScheduler[T, U](o.Workers, o.MaxPending, o.Ordered),
 	}
-	r.plain = r.policy.Plain()
+	r.engine = attempt.EngineOf(r.policy)
 	r.ctx, r.cancel = context.WithCancel(ctx)
 	r.began = r.clock.Now()
 	r.timer = newTicker(r.clock, r.began)
-	if r.signals != nil {
+	if r.engine.Fires() > 0 {
 		r.fired = make(chan struct{}, 1)
-		for _, s := range r.signals {
-			s.Notify(r.fired)
-		}
-		r.scheduler.fires = r.fires()
+		r.engine.Notify(r.fired)
+		r.scheduler.fires = r.engine.Fires()
 	}
 	return r
 }
 
 // now returns the time since the start of the run.
 func (r *run[T, U]) now() time.Duration { return r.clock.Now().Sub(r.began) }
-
-// fires returns how often the policy's signals have fired.
-func (r *run[T, U]) fires() (n uint64) {
-	for _, s := range r.signals {
-		n += s.Fires()
-	}
-	return n
-}
 
 // lock locks the mutex and passes the consumer's position to the scheduler.
 func (r *run[T, U]) lock() {

@@ -32,7 +32,7 @@ func (r *run[T, U]) settle(w *worker[T], c *called[T, U]) {
 	case finished:
 		r.scheduler.finish(w, &c.result)
 	case putAside:
-		r.scheduler.wait(w, c.at, c.due, c.fires, r.fires())
+		r.scheduler.wait(w, c.at, c.due, c.fires, r.engine.Fires())
 	case abandoned:
 		r.scheduler.abandon(w)
 	}
@@ -48,7 +48,7 @@ func (r *run[T, U]) next(w *worker[T], now time.Duration) bool {
 			r.lock()
 		}
 		if now != unknown {
-			r.scheduler.signal(r.fires(), now)
+			r.scheduler.signal(r.engine.Fires(), now)
 		}
 		switch step, due := r.scheduler.next(w, now); step {
 		case makeCall:

@@ -129,6 +129,7 @@ var (
 	_ func(backoff.Backoff, ...retry.Option) retry.Policy                                  = retry.New
 	_ func(retry.Policy, ...retry.Option) retry.Policy                                     = retry.Policy.With
 	_ func(retry.Policy, failures) failures                                                = retry.Policy.Handle
+	_ func(retry.Policy, func(failures) failures) stream.RetryHandler                      = retry.Policy.Around
 	_ func(string, ...retry.Option) (retry.Policy, error)                                  = retry.Parse
 	_ fmt.Stringer                                                                         = retry.Policy{}
 	_ func(context.Context, retry.Policy, func(context.Context) (int, error)) (int, error) = retry.Do[int]
@@ -156,12 +157,15 @@ var (
 		retry.WithBackoff(backoff.Default), retry.Limit(1), retry.Within(1), retry.StopAt(1), retry.AttemptTimeout(1),
 		retry.If(func(error) bool { return true }), retry.OnRetry(func(context.Context, retry.Event) {}), retry.OnGiveUp(func(context.Context, *retry.Error) {}),
 		retry.OnRecovered(func(context.Context, retry.Recovery) {}), retry.OnDone(func(context.Context, retry.Result) {}), retry.BeforeFirstItem(),
+		retry.OnWorks(func(context.Context, int) {}),
 		retry.Log(slog.Default()), retry.Log(nil), retry.Name("prices"),
 		retry.ResetAfter(1), retry.ResetAfterItems(1), retry.ResetOn(retry.NewSignal()), retry.WithClock(clock.NewMock()),
 		retry.WithRand(func() float64 { return 0 }), retry.WithBudget(retry.NewBudget(1, 1, 1).Refill(1)), retry.MaxRetryAfter(1),
 	}
 	_ func(*retry.Signal)                                                                                                                       = (*retry.Signal).Fire
 	_ func(error) error                                                                                                                         = retry.Permanent
+	_ func(error) error                                                                                                                         = retry.Planned
+	_ func(error) bool                                                                                                                          = retry.IsPlanned
 	_ func(error, time.Duration) error                                                                                                          = retry.RetryAfter
 	_                                                                                                                                           = []error{retry.ErrExhausted, retry.ErrDeadline, retry.ErrBudget, retry.ErrLimit, retry.ErrWithin, retry.ErrStopAt, retry.ErrMaxRetryAfter}
 	_                                                                                                                                           = retry.Event{N: 1, Err: nil, Delay: 1, Elapsed: 1, Lasted: 1}

@@ -25,7 +25,6 @@ var withoutExample = map[string]string{
 	"UnmarshalText": "encoding/json and flag call it; the Example of backoff.Backoff's shows how",
 
 	"stream.RetryHandlerFunc.Handle": "RetryWhen calls it",
-	"retry.Policy.Observe":           "RetryWhen calls it",
 
 	"retryhttp.Transport.RoundTrip":            "http.Client calls it",
 	"retryhttp.Transport.CloseIdleConnections": "http.Client calls it",
