@@ -71,8 +71,8 @@ type limit struct {
 
 // limitAfter returns the maximum number of retries in a row after the failure. It is negative if there is none.
 func (c *config) limitAfter(failure error) int64 {
-	for _, l := range slices.Backward(c.limits) {
-		if l.match(failure) {
+	for i := len(c.limits) - 1; i >= 0; i-- { // slices.Backward allocates where it is not inlined
+		if l := c.limits[i]; l.match(failure) {
 			if c.limit < 0 || l.n < c.limit {
 				return l.n
 			}
