@@ -128,8 +128,8 @@ func TestCheckResume(t *testing.T) {
 		}, nil},
 		{"a limit", beating, heartbeatsWith(reconnect.With(retry.Limit(3))), []reconnecttest.Option{reconnecttest.GivesUp()}},
 		{"a limit, and silence", quiet, with(reconnect.With(retry.Limit(3))), []reconnecttest.Option{reconnecttest.GivesUp()}},
-		{"equal waits", quiet, with(retry.New(backoff.Constant(time.Second))), []reconnecttest.Option{reconnecttest.NoJitter()}},
-		{"often", quiet, with(retry.New(backoff.Constant(time.Second).Jitter(jitter.Full))), nil},
+		{"equal waits", quiet, with(retry.New(backoff.Constant(5 * time.Second))), []reconnecttest.Option{reconnecttest.NoJitter()}},
+		{"often", quiet, with(retry.New(backoff.Exponential(100*time.Millisecond, 2).Cap(10*time.Second).Jitter(jitter.Full), retry.ResetAfterItems(1))), nil},
 		{"jitter from the time", quiet, func(connect connect) ints {
 			source := randv1.New(randv1.NewSource(time.Now().UnixNano()))
 			return with(reconnect.With(retry.WithRand(source.Float64)))(connect)
@@ -216,11 +216,11 @@ func handWritten(connect connect, position *int, before, after func(v int), wait
 
 func nothing(int) {}
 
-// pause waits for a second or less, unless ctx ends.
+// pause waits for some seconds, unless ctx ends.
 func pause(ctx context.Context, _ error) {
 	select {
 	case <-ctx.Done():
-	case <-time.After(time.Second/2 + rand.N(time.Second/2)):
+	case <-time.After(pauseFor()):
 	}
 }
 

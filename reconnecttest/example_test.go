@@ -70,7 +70,7 @@ func ExampleCheckResume_faults() {
 	// reconnecttest: CheckResume: the connection falls silent before event 1 of 12 ("a"): it noticed nothing in 10 minutes, and lost "a", "b", "c" and 9 more; is there a Timeout inside open? (12 of 12 such scenarios)
 	// reconnecttest: CheckResume: each connection delivers one value and is cut: its waits grow from 2.333s to 9m57.333s; does a delivered value start the waits and the count over, or a connection that has worked for a minute? (retry.ResetAfterItems(1))
 	// reconnecttest: CheckResume: the server refuses connections for an hour, before event 7 of 12 ("g"): it waited for 34m8s before it connected again; does the backoff have a Cap?
-	// reconnecttest: CheckResume: two clients lose their connections at the same time: both wait for exactly [1s 2s 4s]; is there jitter, from random numbers that differ between clients? NoJitter allows equal waits
+	// reconnecttest: CheckResume: two clients lose their connections at the same time: both wait for exactly [1s 2s 4s]; is there jitter in each wait, from random numbers that differ between clients? NoJitter allows equal waits
 	// TestFeedComesBack passed: true
 }
 
@@ -106,7 +106,7 @@ func ExampleFeed() {
 					return stream.Fail[string](err)
 				}).Timeout(30 * time.Second).MustNotEnd(errors.New("the server ended the feed")).Filter(func(v string) bool { return v != heartbeat })
 			}
-			policy := retry.New(backoff.Constant(time.Second).Jitter(jitter.Equal))
+			policy := retry.New(backoff.Constant(10 * time.Second).Jitter(jitter.Equal))
 			return operators.Resume(0, open, func(_ int, v string) int { return int(v[0]-'a') + 1 }, policy)
 		})
 	})

@@ -28,11 +28,7 @@ func (c *check) either(ofStream, ofClient string) string {
 
 // judgeDelivery judges what a client delivered, and how it ended.
 func (c *check) judgeDelivery(o *outcome) []judge.Fault {
-	all := c.judgeReturn(o, c.Lost(o.Tally))
-	if o.hour() && len(o.grown)-c.running > max(10, len(o.record.dials)/2) {
-		all = append(all, fault(prove.Left, "does each attempt end what it starts?", "after %s, %s run: %s", judge.Count(len(o.record.dials), "connection"),
-			judge.Count(len(o.grown), "goroutine"), judge.List(virtual.Places(o.grown)))...)
-	}
+	all := slices.Concat(c.judgeReturn(o, c.Lost(o.Tally)), c.judgeWaits(o), c.judgeGrowth(o))
 	for _, f := range c.Values(o.Tally) {
 		if Kind(f.Kind) == prove.Repeated {
 			f = o.repeatedFault(f)
@@ -42,9 +38,54 @@ func (c *check) judgeDelivery(o *outcome) []judge.Fault {
 	return append(all, c.judgeLeft(o)...)
 }
 
+// judgeGrowth judges what a client leaves open or running with its connections.
+func (c *check) judgeGrowth(o *outcome) (all []judge.Fault) {
+	r, k := o.record, len(o.counts)
+	grows := func(by, connections int) bool { return by > max(2, connections/5) }
+	if grows(r.open-r.atFirst, r.made) {
+		all = fault(prove.Open, "does it close each connection before it makes the next one? A defer in a loop runs only when its function returns",
+			"it had not closed %s when it made the last one of %d", judge.Count(r.open, "connection"), len(r.dials))
+	}
+	if k > 4 && grows(min(o.counts[k-2], o.counts[k-1])-max(o.counts[0], o.counts[1]), k) || o.hour() && len(o.grown)-c.running > max(10, len(r.dials)/5) {
+		all = append(all, fault(prove.Left, "does each attempt end what it starts?", "after %s, %s run: %s", judge.Count(len(r.dials), "connection"),
+			judge.Count(len(o.grown), "goroutine"), judge.List(virtual.Places(o.grown)))...)
+	}
+	return all
+}
+
+// judgeWaits judges the waits of a client that has no connection for an hour.
+func (c *check) judgeWaits(o *outcome) []judge.Fault {
+	r := o.record
+	if !o.hour() || o.lets > 0 || r.hot != "" {
+		return nil
+	}
+	var first, last []time.Duration
+	over, before := r.brokenAt.Add(o.lasts), slices.Repeat([]time.Time{r.brokenAt}, max(1, c.parallel))
+	for _, at := range r.dials {
+		if !at.After(r.brokenAt) || at.After(over) {
+			continue
+		}
+		interval := at.Sub(before[0])
+		if len(first) < firstWaits {
+			first = append(first, interval)
+		}
+		if over.Sub(at) < recovery {
+			last = append(last, interval)
+		}
+		before = append(before[1:], at)
+	}
+	if len(last) == 0 || slices.Max(last) >= calm*9/10 || mean(last) > 2*mean(first) {
+		return nil
+	}
+	return fault(prove.Hot, "does the wait grow with each failure, to 5 s or more, and start over only when a connection has brought something?",
+		"its waits did not grow: after 50 minutes it connected once in %v", mean(last).Round(time.Millisecond))
+}
+
 // judgeLeft judges what a client has left when it has returned.
 func (c *check) judgeLeft(o *outcome) []judge.Fault {
 	switch {
+	case o.redialled > 0:
+		return fault(prove.Late, "does it stop its timers and goroutines before it returns?", "it connected again %v after it had returned", o.redialled)
 	case len(o.left) > 0:
 		return fault(prove.Left, "does it wait for what it has started?", "it has returned and left %s running: %s",
 			judge.Count(len(o.left), "goroutine"), judge.List(virtual.Places(o.left)))
@@ -81,7 +122,7 @@ func (c *check) judgeReturn(o *outcome, lost []any) []judge.Fault {
 	case (o.hour() || o.afterwards >= time.Hour) && len(r.waits) > 0 && slices.Max(r.waits) > longestWait:
 		return fault(prove.Cap, c.either("does the backoff have a Cap?", "is there a longest wait?"),
 			"it waited for %v before it connected again", slices.Max(r.waits).Round(time.Second))
-	case len(lost) > 0 && !r.back && r.silent > 0:
+	case len(lost) > 0 && !r.back && r.silent > 0 && !o.flaps, o.flaps && o.deafened:
 		return fault(prove.Silent, c.mendSilence(o), "it noticed nothing in 10 minutes%s", judge.Suffix(", and lost ", lost))
 	case broke && !r.back && (len(lost) > 0 || !r.connected):
 		return fault(prove.Away, "is every failure retried?", "it did not connect again in 10 minutes%s", judge.Suffix(", and lost ", lost))
@@ -126,7 +167,10 @@ func (c *check) mendGivingUp(o *outcome) (Kind, string) {
 func (o *outcome) lostFault(lost []any) []judge.Fault {
 	what, mend := "lost "+judge.AtMost3(lost), "does it ask for what follows the last value that its consumer has taken?"
 	if len(o.record.asked) == 0 { // it dials
-		if o.amid {
+		switch {
+		case o.fate == stall:
+			mend = "does it drop a part of a value when a deadline passes? What a read returns with an error counts"
+		case o.amid:
 			mend = "does it take half a value for a whole one? A value and its position count when their end has come"
 		}
 	} else if at, asked := o.record.sentBefore, o.record.asked[0]; asked > at {
@@ -177,7 +221,7 @@ func (c *check) judgeStop(o *outcome) []judge.Fault {
 			mend = "does the dial have the run's context?"
 		}
 		return fault(prove.Late, mend, "it has not returned a second later: %s", judge.List(virtual.Places(o.late)))
-	case len(o.left) > 0 || o.unclosed > 0:
+	case len(o.left) > 0 || o.unclosed > 0 || o.redialled > 0:
 		return c.judgeLeft(o)
 	case o.second == nil || errors.Is(o.err, stream.ErrNotRestartable):
 		return nil

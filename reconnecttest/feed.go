@@ -90,7 +90,7 @@ func (f Feed[T, P]) send(ctx context.Context, n *network, l *link, severed <-cha
 		case how = <-severed:
 		case <-time.After(pause):
 			if !idle {
-				how = n.send(l, next)
+				how = n.send(l, next, nil)
 			}
 		}
 		if how != unbroken {

@@ -2,6 +2,7 @@ package reconnecttest_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -32,14 +34,36 @@ type byHand struct {
 	onEnd         func() error
 	again         bool // it reads on after an error
 	keepAlive     bool // it writes without a pause
+
+	closesLate func(connection int, err error, lines int) bool // whether it closes a connection that has ended only with itself
+	noWait     func(err error, lines int) bool                 // whether it connects at once
+	deaf       func(connection int) bool                       // to the context until the greeting has come
+	tick       time.Duration                                   // it looks up so often while it reads, and drops what has come of a line
+	after      func(ctx context.Context, connection, lines int)
 }
 
 func (c byHand) run(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
 	last, attempts := 0, 0
+	var open []net.Conn
+	defer func() {
+		for _, conn := range open {
+			_ = conn.Close()
+		}
+	}()
 	for connection := 1; ; connection++ {
-		lines, err := c.connect(ctx, dial, connection, &last, got)
+		conn, lines, err := c.connect(ctx, dial, connection, &last, got)
+		switch {
+		case conn == nil || c.keepOpen:
+		case c.closesLate != nil && c.closesLate(connection, err, lines):
+			open = append(open, conn)
+		default:
+			_ = conn.Close()
+		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
+		}
+		if c.after != nil {
+			c.after(ctx, connection, lines)
 		}
 		if err == io.EOF && c.onEnd != nil {
 			return c.onEnd()
@@ -53,9 +77,12 @@ func (c byHand) run(ctx context.Context, dial reconnecttest.Dial, got func(strin
 		if c.tries > 0 && attempts >= c.tries {
 			return err
 		}
-		wait := time.Second/2 + rand.N(time.Second/2)
+		wait := pauseFor()
 		if c.wait != nil {
 			wait = c.wait(connection, attempts, lines)
+		}
+		if c.noWait != nil && c.noWait(err, lines) {
+			continue
 		}
 		done := ctx.Done()
 		if c.ignoreContext {
@@ -68,46 +95,52 @@ func (c byHand) run(ctx context.Context, dial reconnecttest.Dial, got func(strin
 	}
 }
 
-func (c byHand) connect(ctx context.Context, dial reconnecttest.Dial, connection int, last *int, got func(string)) (lines int, err error) {
+func (c byHand) connect(ctx context.Context, dial reconnecttest.Dial, connection int, last *int, got func(string)) (conn net.Conn, lines int, err error) {
 	dialing := ctx
 	if c.dialUnder != nil {
 		dialing = c.dialUnder(ctx)
 	}
-	conn, err := dial(dialing, "tcp", "127.0.0.1:80")
-	if err != nil {
-		return 0, err
+	if conn, err = dial(dialing, "tcp", "127.0.0.1:80"); err != nil {
+		return nil, 0, err
 	}
-	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Now()) })()
-	if !c.keepOpen {
-		defer conn.Close()
+	if c.deaf == nil || !c.deaf(connection) {
+		defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Now()) })()
 	}
 	if _, err := fmt.Fprintln(conn, *last); err != nil {
-		return 0, err
+		return conn, 0, err
 	}
 	if c.keepAlive {
 		for ctx.Err() == nil {
 			if _, err := fmt.Fprintln(conn); err != nil {
-				return 0, err
+				return conn, 0, err
 			}
 		}
 	}
 	in := bufio.NewReader(conn)
 	read := func(never func(int) bool) (string, error) {
-		until := time.Now().Add(30 * time.Second)
-		if never != nil && never(connection) {
-			until = time.Time{}
+		for begun := time.Now(); ; {
+			until := time.Now().Add(cmp.Or(c.tick, 30*time.Second))
+			if never != nil && never(connection) {
+				until = time.Time{}
+			}
+			if err := conn.SetReadDeadline(until); err != nil {
+				return "", err
+			}
+			if ctx.Err() != nil {
+				return "", ctx.Err()
+			}
+			line, err := in.ReadString('\n')
+			if c.tick == 0 || !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(begun) > 30*time.Second {
+				return line, err
+			}
 		}
-		if err := conn.SetReadDeadline(until); err != nil {
-			return "", err
-		}
-		if ctx.Err() != nil {
-			return "", ctx.Err()
-		}
-		return in.ReadString('\n')
 	}
 	if c.greeting {
 		if _, err := read(c.noHandshake); err != nil {
-			return 0, err
+			return conn, 0, err
+		}
+		if c.deaf != nil {
+			defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Now()) })()
 		}
 	}
 	for {
@@ -116,7 +149,7 @@ func (c byHand) connect(ctx context.Context, dial reconnecttest.Dial, connection
 			line, err = in.ReadString('\n')
 		}
 		if err != nil {
-			return lines, err
+			return conn, lines, err
 		}
 		if strings.TrimSpace(line) == "" {
 			continue
@@ -352,7 +385,7 @@ func (c machine) run(ctx context.Context, dial reconnecttest.Dial, got func(stri
 				last = keep
 			}
 		}
-		wait := time.Second + rand.N(time.Second)
+		wait := pauseFor()
 		if c.storm {
 			wait = 0
 		}

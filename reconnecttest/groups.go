@@ -47,6 +47,9 @@ func (c *check) at(i int, sc scenario) scenario {
 	case i == c.units:
 		sc.at, sc.name, sc.afterwards = -1, "the end", eventPace
 		sc.where += " after the last " + c.either(c.noun, "value")
+	case sc.bytes > 0:
+		sc.name += fmt.Sprintf(" after byte %d", sc.bytes)
+		sc.where = fmt.Sprintf("%s after byte %d of %s %d of %d", sc.where, sc.bytes, c.noun, i+1, c.units)
 	case sc.amid:
 		sc.where = fmt.Sprintf("%s in the middle of %s %d of %d", sc.where, c.noun, i+1, c.units)
 	default:
@@ -67,6 +70,22 @@ func (c *check) atUnits(sc scenario, behind bool, judges func(*outcome) []judge.
 		}
 		return each(0, last, func(i int) scenario { return c.at(i, sc) })
 	})
+}
+
+// amid returns the scenarios of a break within each write: in its middle, and at every other one of its seams, at the
+// others if the connection ends instead.
+func (c *check) amid(sc scenario) (all []scenario) {
+	for i := range c.units {
+		all = append(all, c.at(i, sc))
+		for k, bytes := range c.seams[i] {
+			if (i+k)%2 == int(sc.fate)%2 {
+				there := sc
+				there.bytes = bytes
+				all = append(all, c.at(i, there))
+			}
+		}
+	}
+	return all
 }
 
 // atMiddle returns the group of one scenario, at the middle unit.
@@ -104,9 +123,20 @@ func (c *check) breakGroups() (groups []group) {
 		{name: "silence", where: silence.what(), fate: silence},
 		{name: "refusal", where: "the connection is cut, and the next two are refused,", fate: cut, refuse: 2},
 	} {
-		if c.dials || !sc.amid {
+		switch {
+		case !sc.amid:
 			groups = append(groups, c.atUnits(sc, sc.name == "cut" || sc.name == "end", c.judgeBreak))
+		case c.dials:
+			groups = append(groups, c.group(sc.name, c.judgeBreak, func() []scenario { return c.amid(sc) }))
 		}
+	}
+	if c.dials {
+		groups = append(groups, c.group("pause amid", c.judgeBreak, func() []scenario {
+			return each(0, c.units-1, func(i int) scenario {
+				pause := pauses[i%len(pauses)]
+				return c.at(i, scenario{fate: stall, pause: pause, amid: true, where: fmt.Sprintf("the connection pauses for %v", pause)})
+			})
+		}))
 	}
 	return append(groups, c.atValues("busy", "the connection is cut while the consumer is busy with", c.judgeBreak, func(i int) scenario { return scenario{busyAt: i} }))
 }
@@ -125,7 +155,11 @@ func (c *check) twiceGroups() (groups []group) {
 	}
 	return append(groups,
 		c.atMiddle(scenario{name: "no answer", where: "the connection is cut, and the next two have no answer,", fate: cut, ignore: 2}, c.judgeBreak),
-		c.atMiddle(scenario{name: "context in a dial", where: "the context ends in a dial without an answer, after a cut", fate: cut, ignore: 2, cancelIn: eventPace}, c.judgeStop))
+		c.atMiddle(scenario{name: "context in a dial", where: "the context ends in a dial without an answer, after a cut", fate: cut, ignore: 2, cancelIn: eventPace}, c.judgeStop),
+		c.group("context in the first dial", c.judgeStop, only(scenario{name: "context in the first dial", where: "the context ends in the first dial, which has no answer",
+			at: -1, first: true, ignore: 1, cancelIn: eventPace})),
+		c.atMiddle(scenario{name: "context in a handshake", where: "the connection is cut, and the context ends while the next one is silent from its beginning,",
+			fate: cut, again: 1, then: silence, cancelIn: time.Second}, c.judgeStop))
 }
 
 // stopGroups returns the groups in which the consumer stops, or the context ends.
@@ -158,8 +192,14 @@ func (c *check) outageGroups() []group {
 		idle = c.at(c.units-1, scenario{fate: cut, afterwards: time.Hour, where: "an hour without events, then the connection is cut,"})
 	}
 	idle.name = "idle"
+	flapping := func(name string, fate fate, after time.Duration, where string) group {
+		return group{name, only(scenario{name: name, at: -1, flaps: true, fate: fate, after: after, where: "each connection " + where}), c.flapping}
+	}
 	groups := []group{
-		{"flapping", only(scenario{name: "flapping", at: -1, flaps: true, where: "each connection delivers one value and is cut"}), c.flapping},
+		flapping("flapping", cut, 0, "delivers one value and is cut"),
+		flapping("flapping, end", ends, 0, "delivers one value and is ended by the server"),
+		flapping("flapping, silence", silence, 0, "delivers one value and falls silent"),
+		flapping("flapping, two minutes", cut, worked, "works for two minutes and is cut"),
 		c.group("idle", c.judgeBreak, only(idle)),
 		down("down", cut, -1, "the server refuses connections"),
 		down("accept and end", ends, 0, "the server accepts connections and ends them at once,"),
@@ -189,17 +229,19 @@ func (c *check) judgeBreak(o *outcome) []judge.Fault {
 	return c.judgeDelivery(o)
 }
 
-// flapping lets each connection break after its first value: at once, and if the client cannot stand that, two minutes
-// later. Waits are random, so a client is wrong only if it is wrong three times in both.
+// flapping lets each connection break after its first value: at once, and if the client cannot stand that cut, two
+// minutes later. Waits are random, so a client never starts over only if it does not three times in both.
 func (c *check) flapping(t *testing.T, sc scenario) (found []judge.Fault, o *outcome) {
-	for _, sc.after = range []time.Duration{0, worked} {
+	once := sc.after > 0 || sc.fate != cut
+	for _, after := range []time.Duration{0, worked} {
 		for range 3 {
+			sc.after = max(sc.after, after)
 			if o = c.play(t, sc); o.stuck != nil {
 				return nil, o
 			}
 			what := c.neverResets(o)
 			found = slices.DeleteFunc(c.judgeDelivery(o), func(f judge.Fault) bool { return !c.flapFault(f, o, what) })
-			if what == "" || slices.ContainsFunc(found, func(f judge.Fault) bool { return Kind(f.Kind) != prove.Lost && Kind(f.Kind) != prove.Repeated }) {
+			if once || what == "" || slices.ContainsFunc(found, func(f judge.Fault) bool { return Kind(f.Kind) != prove.Lost && Kind(f.Kind) != prove.Repeated }) {
 				return found, o
 			}
 		}
@@ -214,8 +256,10 @@ func (c *check) flapping(t *testing.T, sc scenario) (found []judge.Fault, o *out
 // flapFault reports whether a fault counts when connections flap.
 func (c *check) flapFault(f judge.Fault, o *outcome, never string) bool {
 	switch Kind(f.Kind) {
-	case prove.Panic, prove.Hot, prove.Open:
+	case prove.Panic, prove.Hot, prove.Open, prove.Left, prove.Late:
 		return true
+	case prove.Silent:
+		return o.fate == silence && o.after == 0
 	case prove.Lost, prove.Repeated:
 		// Events that share a position may need one connection.
 		shared := c.reported(prove.Lost, prove.Repeated)
@@ -259,13 +303,33 @@ func (c *check) twins(t *testing.T, sc scenario) ([]judge.Fault, *outcome) {
 	if other.stuck != nil {
 		return nil, other
 	}
-	o := c.play(t, sc)
-	waits := o.record.waits[:min(len(other.record.waits), len(o.record.waits))]
-	if o.stuck != nil || len(waits) == 0 || !slices.Equal(waits, other.record.waits[:len(waits)]) || slices.Max(waits) == 0 {
-		return nil, o
+	var o *outcome
+	for range 2 { // by chance, two may wait alike
+		if o = c.play(t, sc); o.stuck != nil || !alike(other.record.waits, o.record.waits) {
+			return nil, o
+		}
 	}
-	return fault(prove.Jitter, "is there jitter, from random numbers that differ between clients? NoJitter allows equal waits",
-		"both wait for exactly %v", waits[:min(len(waits), 3)]), o
+	how, a, b := "about", other.record.waits[:min(len(other.record.waits), 3)], o.record.waits
+	if len(a) <= len(b) && slices.Equal(a, b[:len(a)]) {
+		how = "exactly"
+	}
+	return fault(prove.Jitter, "is there jitter in each wait, from random numbers that differ between clients? NoJitter allows equal waits",
+		"both wait for %s %v", how, a), o
+}
+
+// alike reports whether the waits of two clients differ by less than a hundredth, except perhaps the first one. A wait
+// that is none does not count.
+func alike(a, b []time.Duration) bool {
+	all, differ := 0, 0
+	for i := range min(len(a), len(b)) {
+		if longer := max(a[i], b[i]); longer >= noWait {
+			all++
+			if (a[i] - b[i]).Abs() >= longer/100 {
+				differ++
+			}
+		}
+	}
+	return all > 0 && differ <= min(1, all/3)
 }
 
 // lossGroups returns the groups in which the server no longer has the first events.

@@ -34,6 +34,7 @@ type network struct {
 
 	restarts func() // starts the server anew
 	label    string // the label of the client's goroutines
+	polls    bool   // undisturbed, the client writes after each value
 
 	mu sync.Mutex // never held during a wait
 	record
@@ -56,6 +57,7 @@ type link struct {
 	closed bool // by the client
 	mute   bool // no further event is sent
 	sent   int  // units
+	brings bool // it has brought a value
 }
 
 func (n *network) wake() {
@@ -82,7 +84,7 @@ func (n *network) dial(ctx context.Context, l *link) error {
 	defer n.mu.Unlock()
 	down := n.down()
 	switch {
-	case n.breaks > 0 && n.ignored < n.ignore:
+	case (n.breaks > 0 || n.first) && n.ignored < n.ignore:
 		n.ignored++
 		n.note("no answer")
 		n.wake()
@@ -104,7 +106,8 @@ func (n *network) dial(ctx context.Context, l *link) error {
 	}
 	l.since = time.Now()
 	n.links = append(n.links, l)
-	n.unclosed++
+	n.parallel = max(n.parallel, len(n.links))
+	n.opened()
 	if down && n.lets == 0 {
 		n.breakLink(l, ends)
 	} else if !down && n.breaks > 0 && !n.back {
@@ -153,19 +156,25 @@ func (n *network) breakLink(l *link, how fate) {
 		return
 	}
 	l.broken = true
+	if n.flaps {
+		n.flapped++
+		n.wake()
+	}
 	n.note("%v of connection %d", how, l.number)
 	l.sever(how)
 	if l.silent = how == silence && !l.closed; l.silent {
 		n.silent++
 	} else {
-		n.drop(l, time.Since(l.since) < time.Second)
+		n.drop(l, time.Since(l.since) < time.Second && !(n.polls && l.brings))
 	}
 }
 
 func (n *network) drop(l *link, brief bool) {
 	if i := slices.Index(n.links, l); i >= 0 {
 		n.links = slices.Delete(n.links, i, i+1)
-		n.startWait(brief)
+		if !slices.ContainsFunc(n.links, func(l *link) bool { return !l.broken }) {
+			n.startWait(brief)
+		}
 	}
 }
 
@@ -223,12 +232,16 @@ func (n *network) has(l *link, i int) bool {
 	return !holds && !l.mute
 }
 
-// send returns what happens to a connection that is about to send the unit i, or the next one if i is negative.
-func (n *network) send(l *link, i int) fate {
+// send returns what happens to a connection that is about to send the unit i, or the next one, a write, if i is
+// negative.
+func (n *network) send(l *link, i int, write []byte) (how fate) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if i < 0 {
 		i = n.units
+		if n.undisturbed {
+			n.seams = append(n.seams, seams(write))
+		}
 	}
 	due := n.breaks == 0 && i == n.at && n.fate != unbroken
 	if n.breaks == 1 && n.again > 0 && l.number > n.dialsBefore {
@@ -238,7 +251,14 @@ func (n *network) send(l *link, i int) fate {
 	if due {
 		n.dialsBefore = len(n.dials)
 		n.fail()
-		return n.fate
+		if n.breaks > 1 && n.then != unbroken {
+			return n.then
+		}
+		if n.fate != stall {
+			return n.fate
+		}
+		n.back, how = true, stall
+		n.note("pause of connection %d for %v", l.number, n.pause)
 	}
 	n.units = max(n.units, i+1)
 	l.sent++
@@ -251,11 +271,11 @@ func (n *network) send(l *link, i int) fate {
 	case n.flaps && n.after > 0 && l.sent == 1 && n.cuts < flapCuts:
 		n.cuts++
 		l.mute = true
-		time.AfterFunc(n.after, func() { n.breakOne(l, cut) })
+		time.AfterFunc(n.after, func() { n.breakOne(l, n.fate) })
 	case l.sent == n.lets && n.down():
 		time.AfterFunc(2*latency, func() { n.breakOne(l, ends) })
 	}
-	return unbroken
+	return how
 }
 
 // delivered breaks connections that flap, after a value.
@@ -263,8 +283,12 @@ func (n *network) delivered(v any) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.note("value %s", judge.AtMost3([]any{v}))
+	n.answered = true
+	for _, l := range n.links {
+		l.brings = true
+	}
 	if n.flaps && n.after == 0 {
-		n.endAll(cut)
+		n.endAll(n.fate)
 	}
 	n.wake()
 }

@@ -14,19 +14,28 @@ type record struct {
 	brokenAt    time.Time       // the last break
 	dialsBefore int             // the first break
 	unitsSince  int             // units since then, on connections made since then
-	units       int             // that have been sent
+	units       int             // that have been sent,
+	seams       [][]int         // and where those of the undisturbed run can break, if they are writes
 	sentBefore  int             // units at the break
 	asked       []int           // the first event of each connection since the break
 	goneErr     error           // the last error for a lost position
 	back        bool            // a connection has worked since the break
 	refused     int             // connections since the break
 	ignored     int
-	cuts        int    // of flapping connections
+	cuts        int    // of flapping connections that have worked,
+	flapped     int    // and breaks of all that flap
 	connected   bool   // it has a connection that works
+	parallel    int    // connections at once
+	made        int    // connections later than a second after the first dial,
+	atFirst     int    // how many it had not closed before, when it made one,
+	open        int    // and how many it had not closed when it made the last one
+	answered    bool   // it has delivered a value since its last write
+	turns       int    // writes after a value
 	unclosed    int    // connections that it has not closed,
 	silent      int    // and those of them that have fallen silent
 	hot         string // how often it connects or calls
 	spins       bool   // it calls without a wait
+	floods      bool   // it writes without one
 
 	brief      bool      // the last connection lasted less than a second
 	quick      int       // waits in a row that are none
@@ -49,6 +58,17 @@ const (
 	hotWrites = 20_000               // writes
 	hotSpan   = 20 * time.Second     // in this time
 )
+
+// opened records that there is a connection more.
+func (n *network) opened() {
+	if time.Since(n.dials[0]) > time.Second {
+		n.made++
+		n.open = n.unclosed
+	} else {
+		n.atFirst = n.unclosed
+	}
+	n.unclosed++
+}
 
 // waited records a wait.
 func (n *network) waited(d time.Duration) {
@@ -106,7 +126,11 @@ func (n *network) wrote() {
 	if time.Since(n.writesFrom) > hotSpan {
 		n.writesFrom, n.writes = time.Now(), 0
 	}
+	if n.answered {
+		n.turns, n.answered = n.turns+1, false
+	}
 	if n.writes++; n.writes > hotWrites {
+		n.floods = true
 		n.heats(fmt.Sprintf("it wrote more than %d times in %v", hotWrites, hotSpan))
 	}
 }

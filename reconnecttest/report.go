@@ -44,9 +44,12 @@ type check struct {
 	of     []int // the unit of each value
 	took   time.Duration
 	units  int
-	finite bool // undisturbed, the client ends by itself
+	seams  [][]int // of each unit that is a write
+	finite bool    // undisturbed, the client ends by itself
+	polls  bool    // undisturbed, it writes after each value
 
-	running int // goroutines of the undisturbed client
+	running  int // goroutines of the undisturbed client,
+	parallel int // and connections at once
 
 	positions map[int]int     // of a client whose connection was cut before an event, at which it came back
 	told      map[string]bool // the kinds of faults that were reported
@@ -107,7 +110,7 @@ func (c *check) playGroups(t testing.TB) Report {
 // measure makes the reference, and reports whether it could.
 func (c *check) measure(t *testing.T, reporter testing.TB) bool {
 	reporter.Helper()
-	o := c.play(t, scenario{at: -1, where: "undisturbed"})
+	o := c.play(t, scenario{at: -1, where: "undisturbed", undisturbed: true})
 	c.report.Scenarios++
 	r := o.record
 	var wrong []judge.Fault
@@ -118,7 +121,7 @@ func (c *check) measure(t *testing.T, reporter testing.TB) bool {
 		wrong = fault(prove.Panic, "", "it panicked: %s", o.panicked)
 	case o.err != nil:
 		wrong = fault(prove.GaveUp, "", "it ended with the error %q", o.err)
-	case r.spins || r.hot != "" && r.values == 0:
+	case r.hot != "":
 		wrong = fault(prove.Hot, mendHot(o), "%s", r.hot)
 	case o.Count() == 0:
 		wrong = fault(prove.Unjudged, "does it connect with the function that it is given?", "it delivered nothing, on %s", judge.Count(len(r.dials), "connection"))
@@ -131,10 +134,14 @@ func (c *check) measure(t *testing.T, reporter testing.TB) bool {
 	if r.values == 0 || wrong != nil && o.stuck == nil {
 		return false
 	}
+	var growth judge.Group
+	growth.Add(o.where, o.timeline, c.judgeGrowth(o)...)
+	c.tell(reporter, "undisturbed", &growth)
 	c.ref, c.of = o.Made()
 	c.ref, c.of = c.ref[:r.values], c.of[:r.values]
 	c.took, c.finite, c.Foreign, c.running = r.took, o.ended, o.timely, len(o.grown)
-	c.units = cmp.Or(c.units, c.of[r.values-1]+1)
+	c.units, c.seams = cmp.Or(c.units, c.of[r.values-1]+1), r.seams
+	c.polls, c.parallel = r.turns > 1 && 2*r.turns >= r.values, r.parallel
 	c.report.Values, c.report.Places = r.values, c.units
 	return true
 }
@@ -173,9 +180,9 @@ func (c *check) playOne(t *testing.T, g group, sc scenario, found *judge.Group) 
 		if Kind(wrong[0].Kind) == prove.Unjudged || o.spins {
 			c.unjudged++
 		}
-		if o.spins { // each costs half a minute
-			c.spun++
-		}
+	}
+	if o.spins || o.record.floods { // each costs seconds, or half a minute
+		c.spun++
 	}
 	if o.missed() {
 		c.report.NotPlayed++
@@ -191,7 +198,7 @@ func (c *check) playOne(t *testing.T, g group, sc scenario, found *judge.Group) 
 
 // missed reports whether the break of a scenario has not taken place.
 func (o *outcome) missed() bool {
-	return o.stuck == nil && (o.fate != unbroken && o.record.breaks == 0 || o.again > 0 && o.record.breaks < 2 && !o.ended && o.record.back)
+	return o.stuck == nil && (o.fate != unbroken && !o.flaps && o.record.breaks == 0 || o.again > 0 && o.record.breaks < 2 && !o.ended && o.record.back)
 }
 
 // tell reports each kind once, and once more for each Known that it is.

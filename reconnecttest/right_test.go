@@ -1,12 +1,18 @@
 package reconnecttest_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
+	"log"
 	"math/rand/v2"
 	"net"
+	"net/http"
+	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -72,6 +78,126 @@ func inLoop(wait func() time.Duration) func(connect) ints {
 			})(connect)(ctx, yield)
 		}
 	}
+}
+
+// overlapping makes a new connection each 15 minutes, and closes the one before 5 s later.
+func overlapping(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
+	var all sync.WaitGroup
+	defer all.Wait()
+	lock, last := make(chan struct{}, 1), 0 // a mutex would freeze the bubble while got is busy
+	position := func(line string) int {
+		lock <- struct{}{}
+		defer func() { <-lock }()
+		if n := number(0, line); n > last {
+			got(line)
+			last = n
+		}
+		return last
+	}
+	for ctx.Err() == nil {
+		ended, from := make(chan struct{}), position("0")
+		all.Go(func() {
+			defer close(ended)
+			ctx, cancel := context.WithTimeout(ctx, 15*time.Minute+5*time.Second)
+			defer cancel()
+			_ = lines(dial, from, 30*time.Second).ForEach(ctx, func(line string) { position(line) })
+		})
+		select {
+		case <-ended:
+			pause(ctx, nil)
+		case <-time.After(15 * time.Minute):
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// ticking reads with a deadline of a second, keeps what has come of a line, and gives up a connection after 30 s.
+func ticking(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
+	last := 0
+	for ctx.Err() == nil {
+		_ = connected(ctx, dial, last, func(conn net.Conn) error {
+			in, line, since := bufio.NewReader(conn), "", time.Now()
+			for ctx.Err() == nil {
+				_ = conn.SetReadDeadline(time.Now().Add(time.Second))
+				part, err := in.ReadString('\n')
+				line += part
+				switch {
+				case errors.Is(err, os.ErrDeadlineExceeded) && time.Since(since) < 30*time.Second:
+				case err != nil:
+					return err
+				default:
+					if line = strings.TrimSpace(line); line != "" {
+						got(line)
+						last = number(0, line)
+					}
+					line, since = "", time.Now()
+				}
+			}
+			return ctx.Err()
+		})
+		pause(ctx, nil)
+	}
+	return context.Cause(ctx)
+}
+
+// serveAnswers serves a log of n lines to long polls: each is answered with the next line, or after 10 s with nothing.
+func serveAnswers(n int) serving {
+	return func(ctx context.Context, l net.Listener) {
+		server := &http.Server{ErrorLog: log.New(io.Discard, "", 0), Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			wait := 100 * time.Millisecond
+			after, _ := strconv.Atoi(r.URL.Query().Get("after"))
+			if after >= n {
+				wait = 10 * time.Second
+			}
+			select {
+			case <-r.Context().Done():
+				return
+			case <-time.After(wait):
+			}
+			if after < n {
+				fmt.Fprintf(w, "%d line", after+1)
+			}
+		})}
+		defer context.AfterFunc(ctx, func() { _ = server.Close() })()
+		_ = server.Serve(l)
+	}
+}
+
+// longPolls is a client of serveAnswers. The zero value is right.
+type longPolls struct {
+	once bool // a connection for each poll
+}
+
+func (c longPolls) run(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
+	transport := &http.Transport{DialContext: dial, DisableKeepAlives: c.once}
+	defer transport.CloseIdleConnections()
+	client := &http.Client{Transport: transport, Timeout: 30 * time.Second}
+	after := 0
+	for ctx.Err() == nil {
+		line, err := poll(ctx, client, after)
+		switch {
+		case err != nil:
+			pause(ctx, err)
+		case line != "":
+			got(line)
+			after++
+		}
+	}
+	return context.Cause(ctx)
+}
+
+func poll(ctx context.Context, client *http.Client, after int) (string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprint("http://127.0.0.1/?after=", after), nil)
+	if err != nil {
+		return "", err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	return string(text), err
 }
 
 // right are clients without a fault, in ten styles.
@@ -221,9 +347,19 @@ var right = []struct {
 	}), nil},
 	{"TCP: a token bucket", of(serveLines(events), func(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
 		b := &bucket{burst: 5, interval: 5 * time.Second}
-		return byHand{wait: func(int, int, int) time.Duration { return b.wait() + rand.N(time.Millisecond) }}.run(ctx, dial, got)
+		return byHand{wait: func(int, int, int) time.Duration { return b.wait() + rand.N(time.Second) }}.run(ctx, dial, got)
 	}), nil},
 	{"TCP: it gives up after a minute of refusals", of(serveLines(events), byHand{tries: 100}.run), []reconnecttest.Option{reconnecttest.GivesUp()}},
+	{"TCP: one quick wait, then 10 s, of which a tenth is jitter", of(serveLines(events), byHand{wait: func(_, attempts, _ int) time.Duration {
+		if attempts == 0 {
+			return 100*time.Millisecond + rand.N(time.Second)
+		}
+		return 9*time.Second + rand.N(time.Second)
+	}}.run), nil},
+	{"TCP: short waits that grow to 6 s", of(serveLines(events), byHand{wait: func(_, attempts, _ int) time.Duration {
+		return min(6*time.Second, (50*time.Millisecond+rand.N(50*time.Millisecond))<<min(attempts, 10))
+	}}.run), nil},
+	{"TCP: a tick that keeps half a line", of(serveLines(events), ticking), nil},
 	{"TCP: a deadline of its dial", of(serveLines(events), func(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
 		return byHand{}.run(ctx, func(ctx context.Context, network, addr string) (net.Conn, error) {
 			ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
@@ -232,6 +368,9 @@ var right = []struct {
 		}, got)
 	}), nil},
 	{"TCP: over the library", of(serveLines(events), following), nil},
+	{"TCP: a new connection each 15 minutes, with an overlap", of(serveLines(events), overlapping), nil},
+	{"HTTP: long polls over kept connections", of(serveAnswers(events), longPolls{}.run), nil},
+	{"HTTP: long polls on a connection each", of(serveAnswers(events), longPolls{once: true}.run), nil},
 	{"HTTP: server-sent events", of(serveEvents(events, absolute), eventSource{}.run), nil},
 	{"goroutines: a reader, channels, and timers", of(serveLines(events), machine{}.run), nil},
 	{"goroutines: two clients of one server", of(serveLines(events), func(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
@@ -256,7 +395,7 @@ func TestRight(t *testing.T) {
 	if testing.Short() {
 		t.Skip("whole checks of each client")
 	}
-	if len(right) < 33 {
+	if len(right) < 40 {
 		t.Errorf("only %d clients", len(right))
 	}
 	last := ""

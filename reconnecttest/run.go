@@ -28,20 +28,24 @@ type outcome struct {
 	record record       // until the context ended
 	second *judge.Tally // of the second run
 
-	ended    bool // by itself
-	err      error
-	panicked string
-	late     []virtual.Goroutine // the client, a second after the end of its context, or after its consumer stopped
-	left     []virtual.Goroutine
-	grown    []virtual.Goroutine // what ran at the end of the undisturbed run, or after an hour of attempts
-	unclosed int                 // connections that it has not closed
-	past     []any               // values that came after yield had returned false
-	timely   bool                // values came with time, which cannot be compared
-	timeline []string
+	ended     bool // by itself
+	err       error
+	panicked  string
+	late      []virtual.Goroutine // the client, a second after the end of its context, or after its consumer stopped
+	left      []virtual.Goroutine
+	grown     []virtual.Goroutine // what ran at the end of the undisturbed run, or after an hour of attempts, or at the last count
+	counts    []int               // of goroutines, after each connection that flapped, or with each of the undisturbed run
+	unclosed  int                 // connections that it has not closed
+	redialled time.Duration       // so long after its end it has dialled again
+	past      []any               // values that came after yield had returned false
+	timely    bool                // values came with time, which cannot be compared
+	timeline  []string
 
 	stuck []virtual.Goroutine // the bubble; the rest is what was known then
 	spins bool
 	deaf  bool // it reads a silent connection without a deadline
+
+	deafened bool // it has not noticed that a connection that flaps is silent
 }
 
 // oneAtATime is held while a client that dials runs, so that tests in parallel do not share its pools.
@@ -58,7 +62,7 @@ func (c *check) play(t *testing.T, sc scenario) *outcome {
 		runtime.GC()
 	}
 	sc.noun = c.noun
-	n := &network{scenario: sc}
+	n := &network{scenario: sc, polls: c.polls}
 	inBubble := &outcome{scenario: sc, Tally: judge.NewTally(c.ref, func() int { return n.soFar().units - 1 })}
 	stuck, spins := virtual.Try(t, func(b *virtual.Bubble, seen func()) {
 		n.news, n.seen, n.timeline = make(chan struct{}, 1), seen, judge.NewTimeline(1)
@@ -93,6 +97,7 @@ type session struct {
 	cancel  context.CancelCauseFunc
 	run     *clientRun // the last one
 	shown   int        // how often something has happened
+	turns   int        // connections that were made, or have flapped, at the last count
 }
 
 // clientRun is a client that runs on its own goroutine.
@@ -182,7 +187,11 @@ func (s *session) await() {
 	case c.ref == nil:
 		s.awaitAll()
 	case s.cancelIn > 0:
-		if s.until(most, func() bool { return soFar().breaks > 0 && (s.ignore == 0 || soFar().ignored > 0) }) && !s.within(s.cancelIn) {
+		begun := func() bool {
+			r := soFar()
+			return (s.first || r.breaks > min(s.again, 1)) && (s.ignore == 0 || r.ignored > 0)
+		}
+		if s.until(most, begun) && !s.within(s.cancelIn) {
 			s.cancel(errCause)
 		}
 	case s.cancelAt > 0 || s.stopAt > 0:
@@ -196,6 +205,8 @@ func (s *session) await() {
 	case s.flaps && s.after > 0:
 		s.until(most, func() bool { r := soFar(); return r.cuts == flapCuts && r.connected })
 		s.within(2 * worked)
+	case s.flaps:
+		s.awaitFlaps(most)
 	case s.afterwards > 0 && s.at < 0:
 		if !s.until(most, func() bool { return c.Done(s.Tally) }) || s.within(s.afterwards) {
 			return
@@ -212,6 +223,22 @@ func (s *session) await() {
 	}
 }
 
+// awaitFlaps lets time pass until the client has delivered all on connections that break after a value, or makes no
+// progress on many of them, or does not notice that one is silent.
+func (s *session) awaitFlaps(most time.Duration) {
+	if s.fate == silence {
+		most = recovery
+	}
+	flapped := func() int { return s.network.soFar().flapped }
+	over := func() bool { return s.check.Done(s.Tally) || flapped() >= 4*max(s.check.units, flapCuts) }
+	for more := true; more && !over(); {
+		last := flapped()
+		more = s.until(most, func() bool { return flapped() > last || over() })
+	}
+	s.deafened = !over() && s.network.soFar().silent > 0
+	s.within(watching)
+}
+
 // awaitAll lets time pass until the undisturbed client has delivered all that there is, and then watches for what comes
 // with time.
 func (s *session) awaitAll() {
@@ -220,6 +247,9 @@ func (s *session) awaitAll() {
 	for most := time.Hour + 2*time.Duration(c.units)*eventPace; !read && !ended && time.Since(start) < most; {
 		read = c.dials && s.Quiet(start) >= lastQuiet || !c.dials && n.soFar().units == c.units
 		ended = s.within(time.Second)
+		if s.countAt(len(n.soFar().dials)); n.soFar().hot != "" {
+			return
+		}
 	}
 	values := s.Count()
 	if took := time.Since(start) - s.Quiet(start); read || ended {
@@ -243,17 +273,32 @@ func (s *session) finish() {
 		return
 	}
 	synctest.Wait()
-	unclosed := func() int { return s.network.soFar().unclosed }
-	if unclosed() == 0 && (!s.returning() || len(s.own()) == 0) {
-		return
+	soFar, ended := s.network.soFar, time.Now()
+	dials := len(soFar().dials)
+	if soFar().unclosed > 0 || s.returning() && len(s.own()) > 0 {
+		time.Sleep(prompt)
+		synctest.Wait()
+		s.left, s.unclosed = s.own(), soFar().unclosed
 	}
-	time.Sleep(prompt)
-	synctest.Wait()
-	s.left, s.unclosed = s.own(), unclosed()
 	if len(s.left) > 0 {
 		s.show()
 		time.Sleep(time.Hour) // what only sleeps ends
 	}
+	time.Sleep(watching)
+	if all := soFar().dials; len(all) > dials {
+		s.redialled = all[dials].Sub(ended)
+	}
+}
+
+// countAt counts the client's goroutines if there is a connection more than at the last count.
+func (s *session) countAt(turns int) {
+	if turns == s.turns || len(s.counts) == 2*flapCuts {
+		return
+	}
+	s.turns = turns
+	synctest.Wait()
+	s.grown = s.own()
+	s.counts = append(s.counts, len(s.grown))
 }
 
 // within reports whether the client returns within d.
@@ -281,7 +326,11 @@ func (s *session) until(d time.Duration, condition func() bool) bool {
 	for !condition() {
 		select {
 		case <-s.network.news:
-			if s.network.soFar().hot != "" {
+			r := s.network.soFar()
+			if s.flaps {
+				s.countAt(r.flapped)
+			}
+			if r.hot != "" {
 				return false
 			}
 			if s.shown++; s.alone && s.shown < mostShown {

@@ -1,6 +1,9 @@
 package reconnecttest
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // fate is how a connection breaks.
 type fate int
@@ -10,13 +13,14 @@ const (
 	cut           // it is reset
 	ends          // it is closed by the server, without an error
 	silence       // it stays open, and nothing comes any more
+	stall         // half of a write comes, then nothing for a while, then the rest: it is not broken
 )
 
-func (f fate) String() string { return [...]string{"", "cut", "end", "silence"}[f] }
+func (f fate) String() string { return [...]string{"", "cut", "end", "silence", "pause"}[f] }
 
 // what says what happens to a connection.
 func (f fate) what() string {
-	return [...]string{"", "the connection is cut", "the server ends the connection", "the connection falls silent"}[f]
+	return [...]string{"", "the connection is cut", "the server ends the connection", "the connection falls silent", "the connection pauses"}[f]
 }
 
 // scenario is one run of a client: what happens to its connections, and what its consumer does. Units are counted from
@@ -27,17 +31,23 @@ type scenario struct {
 	noun  string // of a unit
 	alone bool   // it is the only one, and its timeline is of interest
 
+	undisturbed bool // the run makes the reference
+
 	// The connections:
 
 	fate    fate          // how the first connection that is about to send the unit at breaks
 	at      int           // negative: none breaks
-	amid    bool          // half of the unit is sent before
-	again   int           // before so many units later a connection that was made after the break breaks in the same way
+	amid    bool          // a part of the unit is sent before:
+	bytes   int           // so much, 0 for half of it
+	pause   time.Duration // how long it stalls
+	again   int           // before so many units later a connection that was made after the break breaks too:
+	then    fate          // in this way; unbroken: in the same way
 	refuse  int           // so many connections are refused after the break,
-	ignore  int           // or so many have no answer
+	ignore  int           // or so many have no answer,
+	first   bool          // or the first ones have none
 	lasts   time.Duration // how long after the break no connection works:
 	lets    int           // each sends so many units and is closed; negative: it is refused
-	flaps   bool          // each connection is cut after its first value,
+	flaps   bool          // each connection breaks after its first value,
 	after   time.Duration // or this long after its first unit
 	restart bool          // the server is stopped at the break, and another one started after a second
 	gone    int           // the number of events that are gone after the break, the first ones
@@ -57,6 +67,40 @@ func (sc scenario) hour() bool { return sc.lasts == time.Hour && sc.cancelIn == 
 // returning reports whether the client is to return, and to leave nothing.
 func (sc scenario) returning() bool { return sc.stopAt > 0 || sc.cancelAt > 0 || sc.cancelIn > 0 }
 
+// before returns how much of a unit is sent before the break.
+func (sc scenario) before(unit []byte) int {
+	switch {
+	case !sc.amid:
+		return 0
+	case sc.bytes == 0:
+		return len(unit) / 2
+	}
+	return min(sc.bytes, len(unit))
+}
+
+// seams returns where a write breaks except in its middle: after its first byte, within a header of four bytes, and
+// before and after each newline; at mostSeams places.
+func seams(write []byte) (at []int) {
+	at = []int{1, 2}
+	for i, b := range write {
+		if b == '\n' {
+			at = append(at, i, i+1)
+		}
+	}
+	slices.Sort(at)
+	at = slices.DeleteFunc(slices.Compact(at), func(i int) bool { return i <= 0 || i >= len(write) || i == len(write)/2 })
+	for len(at) > mostSeams {
+		at = slices.Delete(at, len(at)/2, len(at)/2+1)
+	}
+	return at
+}
+
+// mostSeams is how many places of a write break except its middle.
+const mostSeams = 6
+
+// pauses are those of connections that stall: longer than usual deadlines of reads.
+var pauses = []time.Duration{2 * time.Second, 11 * time.Second, 61 * time.Second}
+
 // The times of the checks.
 const (
 	dialing   = time.Millisecond
@@ -73,14 +117,16 @@ const (
 	lastQuiet   = 20 * time.Second // after the last value of an undisturbed client that dials
 	worked      = 2 * time.Minute  // for which a connection that flaps has worked
 	longestWait = 5 * time.Minute  // the longest one that is not a fault
+	calm        = 5 * time.Second  // waits of so much need not grow, nor with jitter that takes a tenth of it
 )
 
-// flapCuts is how many connections are cut after they have worked.
-const flapCuts = 12
+// flapCuts is how many connections are cut after they have worked, and firstWaits how many waits of an outage are its
+// first ones.
+const flapCuts, firstWaits = 12, 5
 
 // most returns for how long the client may take.
 func (sc scenario) most(c *check) time.Duration {
-	d := 2*c.took + recovery + sc.lasts + sc.afterwards + time.Duration(sc.ignore)*slowness
+	d := 2*c.took + recovery + sc.lasts + sc.afterwards + sc.pause + time.Duration(sc.ignore)*slowness
 	if sc.again > 0 {
 		d += recovery
 	}

@@ -18,6 +18,7 @@ type wire struct {
 	mu      sync.Mutex    // never held during a wait
 	changed chan struct{} // closed, and replaced, with each change
 	fate    fate          // with silence, what is written is dropped
+	paused  time.Time     // until then nothing of what the server writes comes
 	client  *conn
 	server  *conn
 }
@@ -30,7 +31,8 @@ type conn struct {
 	in      []byte // that has come and is not read yet
 	onWay   []byte // that has not come
 	closed  bool
-	eof     bool      // the peer writes no more
+	eof     bool      // the peer writes no more,
+	refused bool      // and has refused what was written to it since
 	readBy  time.Time // the deadline of reads
 	writeBy time.Time // that of writes, which do not wait
 	waits   bool      // a Read waits
@@ -69,11 +71,11 @@ func (w *wire) sever(how fate) {
 	})
 }
 
-// dead reports whether the client's end is of no use any more.
+// dead reports whether nothing passes any more.
 func (w *wire) dead() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.fate != unbroken || w.server.closed
+	return w.fate != unbroken || w.server.closed || w.client.closed
 }
 
 // deaf reports whether the client waits for what a silent wire does not bring, without a deadline.
@@ -144,29 +146,49 @@ func (c *conn) take(p []byte) (n int, err error) {
 func (c *conn) Write(p []byte) (int, error) {
 	c.called()
 	w := c.wire
+	written := 0
 	if c == w.client {
 		w.network.wrote()
 	} else if !w.dead() {
-		if how := w.network.send(w.link, -1); how != unbroken {
-			if w.network.amid {
-				w.change(func() { c.peer.onWay = append(c.peer.onWay, p[:len(p)/2]...) })
-			}
+		switch how := w.network.send(w.link, -1, p); how {
+		case unbroken:
+		case stall:
+			written, _ = c.put(p[:len(p)/2])
+			w.change(func() { w.paused = time.Now().Add(w.network.pause) })
+		default:
+			w.change(func() { c.peer.onWay = append(c.peer.onWay, p[:w.network.before(p)]...) })
 			w.network.breakOne(w.link, how)
 		}
 	}
+	n, err := c.put(p[written:])
+	return written + n, err
+}
+
+// put puts p on its way. The first write to a peer that has closed succeeds, as with TCP, and is refused then.
+func (c *conn) put(p []byte) (int, error) {
+	w := c.wire
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	n := len(p)
 	switch {
 	case c.closed:
 		return 0, &net.OpError{Op: "write", Net: "tcp", Addr: address, Err: net.ErrClosed}
-	case w.fate == cut || c.peer.closed || c.eof && c == w.client:
+	case w.fate == cut || c.refused:
 		return 0, errBroken
 	case past(c.writeBy):
 		return 0, &net.OpError{Op: "write", Net: "tcp", Addr: address, Err: os.ErrDeadlineExceeded}
-	case w.fate != silence:
+	case w.fate == silence:
+	case c.peer.closed:
+		time.AfterFunc(2*latency, func() {
+			w.change(func() { c.refused = true })
+		})
+	default:
+		after := latency
+		if c == w.server {
+			after = max(after, time.Until(w.paused))
+		}
 		c.peer.onWay = append(c.peer.onWay, p...)
-		time.AfterFunc(latency, func() {
+		time.AfterFunc(after, func() {
 			w.change(func() { c.peer.come(n) })
 		})
 	}

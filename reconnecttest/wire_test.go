@@ -45,9 +45,24 @@ func TestWire_Ends(t *testing.T) {
 			w.sever(how)
 			expectRead(t, w.client, "ab", nil)
 			expectRead(t, w.client, "", want)
-			if _, err := w.client.Write([]byte("c")); !errors.Is(err, syscall.EPIPE) {
-				t.Errorf("a write returned %v", err)
+			first, second := error(syscall.EPIPE), error(syscall.EPIPE)
+			if how == ends {
+				first = nil // the first write to a peer that has closed succeeds, and is refused
 			}
+			for _, want := range []error{first, second} {
+				if _, err := w.client.Write([]byte("c")); !errors.Is(err, want) {
+					t.Errorf("%v: a write returned %v, want %v", how, err, want)
+				}
+				time.Sleep(2*latency - 1)
+				if how == ends && want == nil {
+					if _, err := w.client.Write([]byte("c")); err != nil {
+						t.Errorf("%v before the refusal", err)
+					}
+				}
+				time.Sleep(1)
+				synctest.Wait()
+			}
+			expectRead(t, w.client, "", want)
 			if _, err := w.server.Write([]byte("c")); err == nil {
 				t.Error("the server's write returned no error")
 			}

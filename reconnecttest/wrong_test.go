@@ -139,7 +139,8 @@ func welcomed(ctx context.Context, dial reconnecttest.Dial, got func(string)) er
 	return client.run(ctx, dial, got)
 }
 
-func pauseFor() time.Duration { return time.Second/2 + rand.N(time.Second/2) }
+// pauseFor returns a wait that need not grow.
+func pauseFor() time.Duration { return 5*time.Second + rand.N(time.Second) }
 
 // others are faults in five styles: operators (wrongClients), a loop over connect, a client of TCP by hand, one of
 // net/http, and one of goroutines and channels.
@@ -166,7 +167,7 @@ var others = []wrong{
 	{"TCP: equal waits", prove.Jitter, of(serveLines(events), byHand{wait: func(int, int, int) time.Duration { return time.Second }}.run)},
 	{"TCP: waits without a longest one", prove.Cap, of(serveLines(events), byHand{wait: func(_, attempts, _ int) time.Duration { return pauseFor() << min(attempts, 20) }}.run)},
 	{"TCP: waits that never start over", prove.Reset, of(serveLines(events), byHand{wait: func(connection, _, _ int) time.Duration {
-		return min(time.Minute, pauseFor()<<min(connection, 20))
+		return min(time.Minute, (time.Second/2+rand.N(time.Second/2))<<min(connection, 20))
 	}}.run)},
 	{"TCP: a wait that ignores the context", prove.Late, of(serveLines(events), byHand{ignoreContext: true, wait: func(int, int, int) time.Duration { return 4*time.Second + pauseFor() }}.run)},
 	{"TCP: it gives up after three tries", prove.GaveUp, of(serveLines(events), byHand{tries: 3}.run)},
@@ -252,19 +253,22 @@ func TestWrong(t *testing.T) {
 		all = slices.Concat(missed, others)
 	}
 	for _, w := range all {
-		t.Run(w.name, func(t *testing.T) {
-			var found []string
-			kinds := map[reconnecttest.Kind]bool{}
-			report := w.check(t, reconnecttest.OnFinding(func(f reconnecttest.Finding) {
-				kinds[f.Kind] = true
-				found = append(found, fmt.Sprintf("%s: %s", f.Kind, f))
-			}))
-			if !kinds[w.kind] || len(report.Findings) != len(found) {
-				t.Errorf("want the kind %q, got %d:", w.kind, len(found))
-				for _, f := range found {
-					t.Log(f)
-				}
-			}
-		})
+		t.Run(w.name, w.expect)
+	}
+}
+
+// expect expects a finding of the client's kind.
+func (w wrong) expect(t *testing.T) {
+	var found []string
+	kinds := map[reconnecttest.Kind]bool{}
+	report := w.check(t, reconnecttest.OnFinding(func(f reconnecttest.Finding) {
+		kinds[f.Kind] = true
+		found = append(found, fmt.Sprintf("%s: %s", f.Kind, f))
+	}))
+	if !kinds[w.kind] || len(report.Findings) != len(found) {
+		t.Errorf("want the kind %q, got %d:", w.kind, len(found))
+	}
+	for _, f := range found {
+		t.Log(f)
 	}
 }
