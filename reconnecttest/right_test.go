@@ -220,6 +220,7 @@ var right = []struct {
 		}, reconnect)
 	}), nil},
 	{"loop: waits with jitter", feeding(inLoop(pauseFor)), nil},
+	{"loop: constant waits of 5 s", feeding(inLoop(func() time.Duration { return 5 * time.Second })), []reconnecttest.Option{reconnecttest.NoJitter()}},
 	{"loop: a token bucket", feeding(func(connect connect) ints {
 		b := &bucket{burst: 5, interval: time.Second}
 		return inLoop(b.wait)(connect)
