@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"time"
 
 	"github.com/retrywhen/retrywhen/prove"
@@ -84,4 +86,48 @@ func ExampleFinding_String() {
 	// Output:
 	// cut before chunk 4 of 12 (connection 1, byte 310): lost "4"; does it ask for what follows the last value that it has delivered? (9 of 13 such scenarios)
 	// 9
+}
+
+// A client that has no timeout, and takes the text of a failure for its result.
+func ExampleCalls_Measure() {
+	c := prove.Calls{
+		Client: func(ctx context.Context, r prove.Run) (string, error) {
+			req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+r.Addr+"/price", nil)
+			if err != nil {
+				return "", err
+			}
+			resp, err := http.DefaultClient.Do(req)
+			if err != nil {
+				return "", err
+			}
+			defer resp.Body.Close()
+			price, err := io.ReadAll(resp.Body)
+			return string(price), err
+		},
+		Answer: "12.50",
+		Within: 2 * time.Second,
+		Known:  []prove.Known{{Kind: prove.Hot, Why: "it was, once"}},
+	}
+	m, err := c.Measure(context.Background())
+	if err != nil {
+		panic(err)
+	}
+	for _, f := range m.Findings {
+		fmt.Printf("%s: %s: %s\n", f.Kind, f.Where, f.What)
+	}
+	rows := map[string]prove.Row{}
+	for _, row := range m.Rows {
+		rows[row.Way] = row
+	}
+	fmt.Println("503 twice:", rows["503 twice"].How)
+	fmt.Printf("policy: %q, because %s\n", m.Policy, m.Why)
+	for _, k := range m.Missing(c.Known) {
+		fmt.Printf("not found: %s (%s)\n", k.Kind, k.Why)
+	}
+	// Output:
+	// swallowed: 503 twice: nothing succeeded, and it returned no error, but "503 Service Unavailable\n"
+	// silent: silence: it still waits for an answer after 2s
+	// 503 twice: no error, at once
+	// policy: "", because a failure that goes on is not retried
+	// not found: hot (it was, once)
 }

@@ -34,6 +34,17 @@ const (
 	Stop   Kind = "stop"   // it goes on after yield returned false
 	Panic  Kind = "panic"  // it panicked
 
+	// Of calls:
+
+	Early     Kind = "early"     // it asks again before the time of Retry-After
+	Unsafe    Kind = "unsafe"    // it repeats what may have been carried out
+	Body      Kind = "body"      // another attempt has another body or lacks a header
+	Half      Kind = "half"      // it takes half an answer for a whole one
+	Vain      Kind = "vain"      // it repeats what cannot succeed
+	Swallowed Kind = "swallowed" // nothing succeeded, and it returned no error
+	Storm     Kind = "storm"     // too many requests for one call
+	Stale     Kind = "stale"     // it fails since a kept connection was closed
+
 	// Of the check itself:
 
 	Past     Kind = "past-the-proxy"   // it connects to the server without the proxy, so nothing was tested

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,6 +18,7 @@ import (
 	"github.com/retrywhen/retrywhen/prove"
 	"github.com/retrywhen/retrywhen/reconnecttest"
 	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/retryhttp"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -168,4 +171,44 @@ func ExampleOnFinding() {
 	// Output:
 	// it gave up after 1 connection: "read tcp 127.0.0.1:80: read: connection reset by peer"
 	// TestFeedComesBack passed: true
+}
+
+// A caller of an HTTP server that has four faults.
+func ExampleCheckCalls() {
+	check.GoTest("TestCalls", func(t *testing.T) {
+		m := reconnecttest.CheckCalls(printer{t}, func(dial reconnecttest.Dial) func(context.Context) (string, error) {
+			client := &http.Client{Transport: &http.Transport{DialContext: dial}}
+			return func(ctx context.Context) (string, error) {
+				return retry.Do(ctx, retry.New(backoff.Exponential(time.Second, 2), retry.Limit(4)), func(ctx context.Context) (string, error) {
+					req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1:80/order", strings.NewReader("1 lamp"))
+					if err != nil {
+						return "", retry.Permanent(err)
+					}
+					resp, err := client.Do(req)
+					if err != nil {
+						return "", err
+					}
+					defer resp.Body.Close()
+					switch err := retryhttp.NewStatusError(resp); {
+					case resp.StatusCode >= http.StatusInternalServerError:
+						return "", err
+					case resp.StatusCode != http.StatusOK:
+						return "", retry.Permanent(err)
+					}
+					all, err := io.ReadAll(resp.Body)
+					return string(all), err
+				})
+			}
+		})
+		fmt.Println(m.Policy)
+		fmt.Println(m.PerCall, "requests for each call while the server is down")
+	})
+	// Output:
+	// reconnecttest: CheckCalls: 500: it sent a POST again, which may have been carried out, without an equal Idempotency-Key; does each attempt have the same Idempotency-Key? If a repeated POST has no second effect, Idempotent (--idempotent) allows it (9 of 9 such scenarios)
+	// reconnecttest: CheckCalls: 501: it sent the same request again after 501; which statuses are retried? The same request gets the same answer
+	// reconnecttest: CheckCalls: silence: it still waits for an answer after 1h0m0s; is there a timeout for each attempt?
+	// reconnecttest: CheckCalls: 503 throughout: 5 of 5 runs waited equally long: 1s, then 2s; is there jitter, from random numbers that differ between programs? NoJitter (--no-jitter) allows equal waits (3 of 5 such scenarios)
+	// exponential base=1s factor=2 limit=4
+	// 5 requests for each call while the server is down
+	// TestCalls passed: true
 }

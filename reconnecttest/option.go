@@ -29,9 +29,9 @@ func Latest() Option { return func(c *check) { c.Latest = true } }
 // Known makes a finding of this kind no failure if its Where contains where: it is logged with why. If all groups were
 // played and there is none, that is a failure. It panics if the check cannot find that kind, or if why is empty.
 func Known(kind Kind, where, why string) Option {
-	switch {
-	case !slices.Contains(kinds, kind):
-		panic(fmt.Sprintf("reconnecttest: Known: kind is %q, want one of %q", kind, kinds))
+	switch all := slices.Concat(kinds, ofCalls); {
+	case !slices.Contains(all, kind):
+		panic(fmt.Sprintf("reconnecttest: Known: kind is %q, want one of %q", kind, all))
 	case why == "":
 		panic("reconnecttest: Known: why is empty")
 	}

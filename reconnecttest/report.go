@@ -82,7 +82,7 @@ func (c *check) playGroups(t testing.TB) Report {
 		panic("reconnecttest: " + c.name + ": called inside a synctest bubble; it makes bubbles of its own, so call it from the test itself")
 	}
 	for _, k := range c.known {
-		if gone := k.Kind == prove.Lag || k.Kind == prove.Gone; gone && !c.forgets || c.dials && (k.Kind == prove.Second || k.Kind == prove.Stop) {
+		if gone := k.Kind == prove.Lag || k.Kind == prove.Gone; gone && !c.forgets || c.dials && (k.Kind == prove.Second || k.Kind == prove.Stop) || slices.Contains(ofCalls, k.Kind) {
 			panic(fmt.Sprintf("reconnecttest: %s: Known: kind is %q, which this check cannot find", c.name, k.Kind))
 		}
 	}

@@ -270,19 +270,30 @@ var (
 		Ways: []prove.Way{prove.Cut, prove.Amid, prove.End, prove.Silence, prove.Refuse, prove.Twice}, AtLeastOnce: false, AnyOrder: false, GivesUp: false, Latest: false,
 		Known: []prove.Known{{Kind: prove.Lost, Where: "", Why: ""}}, OnFinding: (func(prove.Finding))(nil), OnProgress: (func(done, of int))(nil),
 	}
-	_                                                           = prove.Run{Name: "", Addr: "", Server: ""}
-	_ func(prove.Target, context.Context) (prove.Report, error) = prove.Target.Check
-	_ func(testing.TB, prove.Target) prove.Report               = reconnecttest.CheckTCP
-	_                                                           = prove.Report{Values: 0, Places: 0, Scenarios: 0, NotPlayed: 0, Findings: []prove.Finding(nil)}
-	_                                                           = prove.Finding{Kind: prove.Kind(""), Where: "", What: "", Mend: "", Shown: 0, Scenarios: 0, Known: "", Timeline: []string(nil)}
+	_ = prove.Calls{
+		Server: "", Answer: "", Client: (func(ctx context.Context, r prove.Run) (result string, err error))(nil), Request: "",
+		Within: time.Duration(0), Stop: time.Duration(0), Parallel: 0, Most: 0, Idempotent: false, NoJitter: false,
+		Known: []prove.Known(nil), OnFinding: (func(prove.Finding))(nil), OnProgress: (func(done, of int))(nil),
+	}
+	_ func(prove.Calls, context.Context) (prove.Measured, error)                                                                     = prove.Calls.Measure
+	_                                                                                                                                = prove.Measured{Request: "", Rows: []prove.Row(nil), Findings: []prove.Finding(nil), Policy: "", Or: []string(nil), Why: "", PerCall: float64(0)}
+	_                                                                                                                                = prove.Row{Way: "", Requests: 0, Waits: []time.Duration(nil), How: "", Result: "", Error: ""}
+	_ func(prove.Measured, []prove.Known) []prove.Known                                                                              = prove.Measured.Missing
+	_ func(testing.TB, func(dial reconnecttest.Dial) func(ctx context.Context) (int, error), ...reconnecttest.Option) prove.Measured = reconnecttest.CheckCalls[int]
+	_                                                                                                                                = prove.Run{Name: "", Addr: "", Server: ""}
+	_ func(prove.Target, context.Context) (prove.Report, error)                                                                      = prove.Target.Check
+	_ func(testing.TB, prove.Target) prove.Report                                                                                    = reconnecttest.CheckTCP
+	_                                                                                                                                = prove.Report{Values: 0, Places: 0, Scenarios: 0, NotPlayed: 0, Findings: []prove.Finding(nil)}
+	_                                                                                                                                = prove.Finding{Kind: prove.Kind(""), Where: "", What: "", Mend: "", Shown: 0, Scenarios: 0, Known: "", Timeline: []string(nil)}
 )
 
 // The texts of ways and kinds are in flags and in JSON.
 func TestWaysAndKinds(t *testing.T) {
-	want := "[cut amid end silence refuse twice] [lost repeated foreign order hot silent away gave-up ended cap late left open second jitter lag gone reset stop panic past-the-proxy cannot-be-judged differs]"
+	want := "[cut amid end silence refuse twice] [lost repeated foreign order hot silent away gave-up ended cap late left open second jitter lag gone reset stop panic early unsafe body half vain swallowed storm stale past-the-proxy cannot-be-judged differs]"
 	got := fmt.Sprint([]prove.Way{prove.Cut, prove.Amid, prove.End, prove.Silence, prove.Refuse, prove.Twice}, " ", []prove.Kind{prove.Lost, prove.Repeated, prove.Foreign,
 		prove.Order, prove.Hot, prove.Silent, prove.Away, prove.GaveUp, prove.Ended, prove.Cap, prove.Late, prove.Left, prove.Open, prove.Second, prove.Jitter, prove.Lag,
-		prove.Gone, prove.Reset, prove.Stop, prove.Panic, prove.Past, prove.Unjudged, prove.Differs})
+		prove.Gone, prove.Reset, prove.Stop, prove.Panic, prove.Early, prove.Unsafe, prove.Body, prove.Half, prove.Vain,
+		prove.Swallowed, prove.Storm, prove.Stale, prove.Past, prove.Unjudged, prove.Differs})
 	if got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}

@@ -28,7 +28,7 @@ var layers = map[string][]string{
 	"operators/conformance": {}, // tests only
 	"operators/rx":          {"operators", "retry", "stream", "internal/"},
 	"streamtest":            {"stream", "internal/"},
-	"prove":                 {"internal/judge"},
+	"prove":                 {"internal/calls", "internal/judge"},
 	"reconnecttest":         {"stream", "prove", "internal/"},
 	"retryhttp":             {"backoff", "retry", "stream", "internal/"},
 	"internal/timer":        {"internal/clock", "internal/ending"},
@@ -44,6 +44,7 @@ var layers = map[string][]string{
 	"internal/ring":         {},
 	"internal/words":        {},
 	"internal/handoff":      {"internal/ending"},
+	"internal/calls":        {"internal/judge"},
 	"internal/check":        {},
 	"internal/clock":        {},
 	"internal/heap":         {},

@@ -21,9 +21,9 @@ var ceilings = []struct {
 	most   int
 	in, no []string
 }{
-	{"whole repository", "code", 37800, []string{""}, nil},
+	{"whole repository", "code", 39600, []string{""}, nil},
 	{"whole repository", "tests", 82500, []string{""}, nil},
-	{"core, streamtest, reconnecttest and prove", "code", 17150, []string{"stream/", "operators/", "retry/", "backoff/", "jitter/", "internal/",
+	{"core, streamtest, reconnecttest and prove", "code", 18800, []string{"stream/", "operators/", "retry/", "backoff/", "jitter/", "internal/",
 		"streamtest/", "reconnecttest/", "prove/"}, nil},
 	{"cmd and sim without prove and measure", "code", 10400, []string{"cmd/", "sim/"}, []string{"cmd/retrywhen/prove", "cmd/retrywhen/measure"}},
 	{"durable", "code", 3960, []string{"durable/"}, nil},

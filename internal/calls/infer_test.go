@@ -1,0 +1,77 @@
+package calls
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+// simulate makes runs of a program with a policy, each of them watched for so long. Each wait is longer than meant by up
+// to late.
+func simulate(t *testing.T, text string, watched, late time.Duration, seed uint64) (runs []*Run) {
+	t.Helper()
+	p, err := retry.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(seed, 2))
+	limit, limited := p.Limit()
+	for range 5 {
+		at := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+		r := &Run{Way: Way{Name: Throughout}}
+		prev := time.Duration(0)
+		for n, end := 1, at.Add(watched); ; n++ {
+			r.requests = append(r.requests, Request{At: at, over: at})
+			if r.Returned = limited && n > limit; r.Returned {
+				break
+			}
+			prev = p.Backoff().After(n, prev, random.Float64())
+			at = at.Add(prev + time.Duration(random.Float64()*float64(late)))
+			if at.After(end) {
+				break
+			}
+		}
+		runs = append(runs, r)
+	}
+	return runs
+}
+
+// A policy is recognized in virtual time and on a quiet machine, where a wait is longer than meant by 3 ms at most. On a
+// busy one, where it is by 60 ms, another policy may explain the waits better.
+func TestInfer(t *testing.T) {
+	for _, policy := range []string{
+		"exponential base=1s factor=2 jitter=default limit=4",
+		"exponential base=100ms factor=2 cap=2s jitter=full",
+		"exponential base=500ms factor=1.5 jitter=deviation:0.5",
+		"exponential base=200ms factor=2 jitter=equal limit=5",
+		"exponential base=100ms factor=3 cap=3s jitter=equal",
+		"exponential base=100ms factor=2 cap=1s",
+		"exponential base=300ms factor=1.7 limit=6",
+		"exponential base=1s factor=2 limit=4",
+		"constant d=1s limit=8",
+		"constant d=2s jitter=full",
+		"linear d=1s limit=5",
+		"quadratic d=1s jitter=default limit=3",
+		"fibonacci d=500ms limit=6",
+		"decorrelated base=100ms limit=5",
+		"table delays=0s,2s,4s,8s limit=4",
+	} {
+		for name, as := range map[string]struct {
+			virtual       bool
+			watched, late time.Duration
+		}{"virtual": {true, time.Hour, 0}, "quiet": {false, 30 * time.Second, 3 * time.Millisecond}} {
+			for seed := range uint64(5) {
+				if p := Infer(simulate(t, policy, as.watched, as.late, seed), nil, as.virtual); p.Text != policy {
+					t.Errorf("%s, %s: got %+v", policy, name, p)
+				}
+			}
+		}
+		if p := Infer(simulate(t, policy, 30*time.Second, 60*time.Millisecond, 1), nil, false); p.Text == "" {
+			t.Errorf("%s, busy: got %+v", policy, p)
+		} else if _, err := retry.Parse(p.Text); err != nil {
+			t.Error(err)
+		}
+	}
+}

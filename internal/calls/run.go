@@ -1,0 +1,153 @@
+package calls
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/retrywhen/retrywhen/internal/judge"
+)
+
+// Run is what one run of a program has shown.
+type Run struct {
+	Way      Way
+	Names    []string // METHOD /path of all requests
+	Result   string   // what the call returned
+	Err      error
+	Panicked string
+	Returned bool            // by itself, before it was told to end
+	Took     time.Duration   // from its first request until it returned, or was told to end
+	Late     bool            // it has not returned in time when it was told to, or at its deadline
+	Open     int             // connections that it has not closed
+	Left     []string        // where goroutines are that it has left
+	Refusals []time.Duration // waits between connections that were refused
+	Timeline []string
+	Stuck    []judge.Fault // why the run cannot be judged
+
+	requests []Request // those that were disturbed
+	served   int       // of them, those that succeeded
+}
+
+// Target returns the name of the request that is disturbed: wanted, or else the first one. An error says why there is
+// none.
+func (r *Run) Target(wanted string) (string, error) {
+	switch n := 0; {
+	case len(r.Names) == 0:
+		return "", fmt.Errorf("the program made no request; does it connect to the address that it is given?")
+	case wanted == "":
+		wanted = r.Names[0]
+		fallthrough
+	default:
+		for _, name := range r.Names {
+			if name == wanted {
+				n++
+			}
+		}
+		if n == 0 {
+			return "", fmt.Errorf("the program made no request %s, but %s", wanted, judge.List(r.Names))
+		}
+		if n > 1 {
+			return "", fmt.Errorf("a call makes %d requests %s, which cannot be told from retries; let the program make one, or name another request (Request, --request)", n, wanted)
+		}
+	}
+	return wanted, nil
+}
+
+// waits returns the waits between requests, or between connections if those were refused.
+func (r *Run) waits() (all []time.Duration) {
+	if r.Refusals != nil {
+		return r.Refusals
+	}
+	for i := 1; i < len(r.requests); i++ {
+		all = append(all, r.requests[i-1].wait(r.requests[i]).Round(time.Microsecond))
+	}
+	return all
+}
+
+// succeeded reports whether the call returned what a request that succeeded brought.
+func (r *Run) succeeded() bool { return r.Returned && r.Err == nil && r.served > 0 }
+
+// Row is what a way has shown, in a table.
+type Row struct {
+	Way                string
+	Requests           int
+	Waits              []time.Duration
+	How, Result, Error string
+}
+
+// Row returns the run's row.
+func (r *Run) Row() Row {
+	row := Row{Way: r.Way.Name, Requests: len(r.requests), Waits: r.waits(), How: r.how()}
+	if r.Way.Name == Undisturbed {
+		row.Requests = 1 // says Target
+	}
+	switch {
+	case !r.Returned:
+	case r.Err != nil:
+		row.Error = r.Err.Error()
+	default:
+		row.Result = r.Result
+	}
+	return row
+}
+
+// how says what the program did.
+func (r *Run) how() string {
+	took := Short(r.Took)
+	after := " after " + took
+	if r.Took < 50*time.Millisecond {
+		after = " at once"
+	}
+	switch {
+	case r.Panicked != "":
+		return "panics"
+	case r.Late && r.Way.Deadline > 0:
+		return "goes on after its deadline"
+	case r.Late:
+		return "does not end when it is told to"
+	case r.Way.Told && !r.Returned:
+		return "ends when it is told to"
+	case !r.Returned && len(r.requests) == 1:
+		return "still waits after " + took
+	case !r.Returned:
+		return "goes on after " + took
+	case r.succeeded() && len(r.requests) == 1 && r.Way.Refused == 0 || r.Way.Name == Undisturbed:
+		return "succeeds"
+	case r.succeeded():
+		return "succeeds" + after
+	case r.Err == nil:
+		return "no error," + after
+	}
+	return "fails" + after
+}
+
+// silent reports whether the last request has no answer, and the program still awaits it.
+func (r *Run) silent() bool {
+	n := len(r.requests)
+	return n > 0 && r.requests[n-1].answer.fate == silent && r.requests[n-1].over.IsZero()
+}
+
+// Short writes a duration with two or three digits.
+func Short(d time.Duration) string {
+	for _, unit := range []time.Duration{time.Hour, time.Minute, time.Second, time.Millisecond} {
+		if d >= 10*unit {
+			d = d.Round(unit / 10)
+			break
+		} else if d >= unit {
+			d = d.Round(unit / 100)
+			break
+		}
+	}
+	return exactly(d)
+}
+
+// exactly writes a duration as the text of a policy has it.
+func exactly(d time.Duration) string {
+	text := d.String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, zero) {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
+}

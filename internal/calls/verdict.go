@@ -1,0 +1,103 @@
+package calls
+
+import (
+	"slices"
+
+	"github.com/retrywhen/retrywhen/internal/judge"
+)
+
+// Verdict is what the runs of a program have shown.
+type Verdict struct {
+	rules Rules
+	runs  []*Run
+	found judge.Group
+	names map[string][]string // of the ways that have shown a kind
+}
+
+// Judge judges runs, the first of which is undisturbed. A run may be nil.
+func Judge(rules Rules, runs []*Run) *Verdict {
+	v := &Verdict{rules: rules, runs: slices.DeleteFunc(runs, func(r *Run) bool { return r == nil }), names: map[string][]string{}}
+	v.rules.Expected = v.runs[0].Result
+	timed := v.of(Throughout)
+	for _, r := range v.of(twice503) {
+		v.rules.Recovers = r.succeeded()
+	}
+	for _, r := range v.runs {
+		v.Add(r)
+	}
+	for _, f := range rules.Jitter(timed) {
+		v.add(timed[0], f)
+		v.found.Faults[len(v.found.Faults)-1].Shown = alike
+	}
+	return v
+}
+
+// of returns the runs of a way.
+func (v *Verdict) of(name string) []*Run {
+	return slices.DeleteFunc(slices.Clone(v.runs), func(r *Run) bool { return r.Way.Name != name })
+}
+
+// Add judges a run, whose way may have been played before. It may be nil.
+func (v *Verdict) Add(r *Run) {
+	if r != nil {
+		v.add(r, v.rules.Faults(r)...)
+	}
+}
+
+func (v *Verdict) add(r *Run, faults ...judge.Fault) {
+	v.found.Add(r.Way.Name, r.Timeline, faults...)
+	for _, f := range faults {
+		v.names[f.Kind] = append(v.names[f.Kind], r.Way.Name)
+	}
+}
+
+// certain reports whether a kind is certain: two runs have shown it, or one in virtual time, where nothing is by chance.
+func (v *Verdict) certain(f *judge.Fault) bool { return f.Shown > 1 || v.rules.Virtual }
+
+// Uncertain returns the ways that are to be played again, to make a kind of fault certain.
+func (v *Verdict) Uncertain() (ways []Way) {
+	for _, f := range v.found.Faults {
+		if i := slices.IndexFunc(v.runs, func(r *Run) bool { return r.Way.Name == f.Where }); !v.certain(f) {
+			ways = append(ways, v.runs[i].Way)
+		}
+	}
+	return ways
+}
+
+// Certain returns the faults that are certain, each kind once.
+func (v *Verdict) Certain() []*judge.Fault {
+	return slices.DeleteFunc(slices.Clone(v.found.Faults), func(f *judge.Fault) bool { return !v.certain(f) })
+}
+
+// Scenarios returns the number of runs of the ways that have shown a fault.
+func (v *Verdict) Scenarios(f *judge.Fault) (n int) {
+	for _, r := range v.runs {
+		if slices.Contains(v.names[f.Kind], r.Way.Name) {
+			n++
+		}
+	}
+	return max(n, f.Shown)
+}
+
+// Rows returns a row for each way.
+func (v *Verdict) Rows() (rows []Row) {
+	for _, r := range v.runs {
+		if !slices.ContainsFunc(rows, func(row Row) bool { return row.Way == r.Way.Name }) {
+			rows = append(rows, r.Row())
+		}
+	}
+	return rows
+}
+
+// Policy returns the policy that the waits show: those of 503, or else, if that is not retried, of resets.
+func (v *Verdict) Policy() Policy {
+	var awaited *Run
+	for _, awaited = range v.of(Silence) {
+	}
+	p := Infer(v.of(Throughout), awaited, v.rules.Virtual)
+	if other := Infer(v.of(resets), awaited, v.rules.Virtual); p.Text == "" && other.Text != "" {
+		other.Why += "; 503 is not retried"
+		return other
+	}
+	return p
+}
