@@ -70,6 +70,10 @@ func (n *network) wake() {
 // note writes a line of the timeline. The caller holds n.mu.
 func (n *network) note(format string, args ...any) {
 	n.timeline.Note(format, args...)
+	n.noted()
+}
+
+func (n *network) noted() {
 	if n.alone {
 		n.wake()
 	}
@@ -100,7 +104,8 @@ func (n *network) dial(ctx context.Context, l *link) error {
 		return err
 	case down && n.lets < 0 || n.breaks > 0 && n.refused < n.refuse || l.offer != nil && !l.offer():
 		n.refused++
-		n.note("refused")
+		n.timeline.Again("refused")
+		n.noted()
 		n.startWait(true)
 		return errRefused
 	}
@@ -211,6 +216,7 @@ func (n *network) endAll(how fate) {
 func (n *network) fail() {
 	n.breaks++
 	n.brokenAt, n.sentBefore, n.back, n.asked, n.unitsSince = time.Now(), n.units, false, nil, 0
+	n.timeline.Mark()
 	n.wake()
 	if n.lasts > 0 || n.restart {
 		n.endAll(n.fate)
@@ -283,7 +289,7 @@ func (n *network) delivered(v any) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.note("value %s", judge.AtMost3([]any{v}))
-	n.answered = true
+	n.answered, n.vain = true, 0
 	for _, l := range n.links {
 		l.brings = true
 	}

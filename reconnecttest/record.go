@@ -43,6 +43,9 @@ type record struct {
 	calls      int       // and how many there were then
 	writesFrom time.Time // of the last 20 s of writes,
 	writes     int
+	heard      time.Time // when it has read something since its last write,
+	vainFrom   time.Time // since when it asks at once what it has heard nothing new of,
+	vain       int       // and how often
 
 	// Of the undisturbed run, when it has delivered all that there is:
 	values int
@@ -55,6 +58,7 @@ const (
 	noWait    = 5 * time.Millisecond // a shorter wait is none;
 	noWaits   = 9                    // so many of them in a row
 	spin      = 10_000               // calls without progress at one instant
+	hotVain   = 1000                 // writes at once after an answer that has brought no value, in a minute
 	hotWrites = 20_000               // writes
 	hotSpan   = 20 * time.Second     // in this time
 )
@@ -113,10 +117,12 @@ func (n *network) called(client bool) {
 }
 
 // progress records that a call has received data.
-func (n *network) progress() {
+func (n *network) progress(client bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.calls = 0
+	if n.calls = 0; client {
+		n.heard = time.Now()
+	}
 }
 
 // wrote records a write of the client.
@@ -126,8 +132,18 @@ func (n *network) wrote() {
 	if time.Since(n.writesFrom) > hotSpan {
 		n.writesFrom, n.writes = time.Now(), 0
 	}
-	if n.answered {
+	switch {
+	case n.answered:
 		n.turns, n.answered = n.turns+1, false
+	case n.heard.IsZero() || time.Since(n.heard) >= noWait:
+	case n.vain == 0 || time.Since(n.vainFrom) > time.Minute:
+		n.vainFrom, n.vain = time.Now(), 1
+	default:
+		n.vain++
+	}
+	if n.heard = (time.Time{}); n.vain > hotVain {
+		n.floods = true
+		n.heats(fmt.Sprintf("it asked %d times in a minute, each time as soon as there was an answer without a value", hotVain))
 	}
 	if n.writes++; n.writes > hotWrites {
 		n.floods = true

@@ -173,6 +173,9 @@ func (c *check) playGroup(t *testing.T, reporter testing.TB, g group) bool {
 
 // playOne plays a scenario, and reports whether it did not come to an end.
 func (c *check) playOne(t *testing.T, g group, sc scenario, found *judge.Group) (stuck bool) {
+	if testing.Verbose() && !sc.alone { // if a goroutine of the client's panics, that ends the process
+		t.Logf("reconnecttest: %s: %s/%s", c.name, t.Name(), strings.ReplaceAll(sc.name, " ", "_"))
+	}
 	faults, o := g.play(t, sc)
 	if o.stuck != nil {
 		wrong := c.judgeStuck(o)

@@ -142,12 +142,17 @@ func ticking(ctx context.Context, dial reconnecttest.Dial, got func(string)) err
 
 // serveAnswers serves a log of n lines to long polls: each is answered with the next line, or after 10 s with nothing.
 func serveAnswers(n int) serving {
+	return serveAfter(n, func() time.Duration { return 10 * time.Second })
+}
+
+// serveAfter answers a poll with nothing after the given time.
+func serveAfter(n int, quiet func() time.Duration) serving {
 	return func(ctx context.Context, l net.Listener) {
 		server := &http.Server{ErrorLog: log.New(io.Discard, "", 0), Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			wait := 100 * time.Millisecond
 			after, _ := strconv.Atoi(r.URL.Query().Get("after"))
 			if after >= n {
-				wait = 10 * time.Second
+				wait = quiet()
 			}
 			select {
 			case <-r.Context().Done():

@@ -97,6 +97,7 @@ type session struct {
 	cancel  context.CancelCauseFunc
 	run     *clientRun // the last one
 	shown   int        // how often something has happened
+	waits   string     // what the client waited for, in the timeline
 	turns   int        // connections that were made, or have flapped, at the last count
 }
 
@@ -353,13 +354,14 @@ func (s *session) own() []virtual.Goroutine {
 	})
 }
 
-// show writes into the timeline what the client waits for.
+// show writes into the timeline what the client waits for, if that has changed.
 func (s *session) show() {
 	synctest.Wait()
-	all := s.own()
+	waits := strings.Join(virtual.Waits(s.own()), ", ")
 	s.network.mu.Lock()
 	defer s.network.mu.Unlock()
-	for _, wait := range virtual.Waits(all) {
-		s.network.timeline.Note("%s", wait)
+	if waits != "" && waits != s.waits {
+		s.waits = waits
+		s.network.timeline.Note("%s", waits)
 	}
 }

@@ -105,7 +105,7 @@ func (c *conn) Read(p []byte) (int, error) {
 		changed, waits, until := w.changed, c.waits, c.readBy
 		w.mu.Unlock()
 		if n > 0 {
-			w.network.progress()
+			w.network.progress(c == w.client)
 		}
 		if !waits {
 			return n, err
