@@ -9,7 +9,7 @@ import (
 )
 
 // Clock is the time as operators see it. Implementations must be safe for concurrent use. AfterFunc calls f once, on
-// its own goroutine, after d has passed. Operators never call it with d ≤ 0.
+// another goroutine, after d has passed. Operators never call it with d ≤ 0.
 type Clock interface {
 	Now() time.Time
 	AfterFunc(d time.Duration, f func()) Stopper
@@ -20,7 +20,8 @@ type Stopper = interface{ Stop() bool }
 
 // WithClock returns a context under which every time-based operator uses the clock c: Now for times and AfterFunc for
 // waits. Any clock with these two methods works without an adapter: a Clock of this package, benbjohnson/clock's Clock
-// and *Mock, clockwork's clocks, and k8s.io/utils' WithDelayedExecution. T is inferred.
+// and *Mock, clockwork's clocks, and k8s.io/utils' WithDelayedExecution. T is inferred. c may call back on its own
+// goroutine, also under its own lock: no operator calls c in a callback.
 //
 // c does not affect the deadline of a context: that stays on the clock that made it.
 func WithClock[T interface{ Stop() bool }](ctx context.Context, c interface {

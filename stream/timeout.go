@@ -24,9 +24,9 @@ import (
 // for heartbeats more often than that.
 //
 // A value or an end that comes after exactly d may or may not be in time. Timeout starts no goroutine: the source runs
-// on the caller's, and its panics reach the caller unchanged. Each run starts one timer before the source begins. A
-// value only moves the deadline; a timer that fires before the deadline is started again for the rest. A d that is not
-// positive panics.
+// on the caller's, and its panics reach the caller unchanged. Each run starts one timer before the source begins. On
+// the system clock a value only moves the deadline; a timer that fires before the deadline is started again for the
+// rest. On an injected clock each value starts a timer in place of the last one. A d that is not positive panics.
 func (s Stream[T]) Timeout(d time.Duration) Stream[T] {
 	s.require("Timeout")
 	requirePeriod("Timeout: d", d)
@@ -39,11 +39,7 @@ func (s Stream[T]) Timeout(d time.Duration) Stream[T] {
 		defer cancel(nil)
 		var watch timer.Watchdog
 		defer watch.Stop()
-		watch.Start(ClockFrom(ctx), d, func() {
-			if watch.Due() {
-				cancel(timedOut())
-			}
-		})
+		watch.Start(ClockFrom(ctx), d, func() { cancel(timedOut()) })
 		out := ending.NewConsumer(yield)
 		stopped := false
 		err := s(run, func(v T) bool {

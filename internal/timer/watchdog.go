@@ -10,61 +10,89 @@ import (
 )
 
 // Watchdog detects that its owner is silent for longer than a period. Between Pause and Resume the owner may take any
-// time. A Pause with its Resume costs one clock reading and two atomic operations: the timer is not changed, and if it
-// fires too early it is set again for the rest.
+// time.
 //
-// Start, Pause, Resume and Stop must be called on the owner's goroutine, Due on the timer's.
+// On the system clock a Pause with its Resume costs one clock reading and two atomic operations: the timer is not
+// changed, and if it fires too early it is set again for the rest. An injected clock may call back under its own lock,
+// where nothing may be called on it: there each Resume arms a timer of its own.
+//
+// Start, Pause, Resume and Stop must be called on the owner's goroutine.
 type Watchdog struct {
-	clock  clock.Clock
-	begun  time.Time
-	period time.Duration
-	onFire func()
+	period   time.Duration
+	onStrike func()
 
-	// The deadline, counted from begun, or one of the states below. While there is a deadline, the timer is set or Due
-	// runs. Only the owner changes a deadline. The first of the owner and Due to act decides.
-	state  atomic.Int64
-	target time.Duration // the deadline that the timer is set for
+	// On the system clock the deadline, counted from begun; on an injected clock the number of the period; or one of the
+	// states below. Only the owner begins a period. The first of the owner and the timer to act decides.
+	state atomic.Int64
 
-	mu      sync.Mutex    // never held while the clock is called
-	pending clock.Stopper // the last setting that had not fired when AfterFunc returned
+	begun time.Time
+	mu    sync.Mutex  // never held while anything else is called
+	timer *time.Timer // set while there is a deadline, or due runs
+
+	clock   clock.Clock   // an injected one, else nil
+	number  int64         // of the last period
+	pending clock.Stopper // its timer
 }
 
 const (
 	paused  = -1 - iota
-	missed  // paused, and the timer has fired meanwhile: it is not set
+	missed  // paused, and the system's timer has fired meanwhile: it is not set
 	struck  // the owner was silent for too long
 	stopped // the watch has ended
 )
 
-// Start begins the watch. Each time the timer fires, onFire is called on its own goroutine and must call Due. Arming
-// the clock is the last thing that Start does.
-func (w *Watchdog) Start(c clock.Clock, period time.Duration, onFire func()) {
-	w.clock, w.begun, w.period, w.onFire = c, c.Now(), period, onFire
+// Start begins the watch. If the owner is silent for too long, onStrike is called once, by the timer. Arming an
+// injected clock is the last thing that Start and Resume do.
+func (w *Watchdog) Start(c clock.Clock, period time.Duration, onStrike func()) {
+	w.period, w.onStrike = period, onStrike
+	if !clock.IsSystem(c) {
+		w.clock = c
+		w.arm()
+		return
+	}
+	w.begun = time.Now()
 	w.state.Store(int64(period))
-	w.arm(period, period)
+	w.mu.Lock()
+	w.timer = time.AfterFunc(period, w.due)
+	w.mu.Unlock()
 }
 
-// Due reports whether the owner was silent for too long. It returns true only once.
-func (w *Watchdog) Due() bool {
+// arm begins a period on an injected clock. Timers of earlier periods have no effect any more.
+func (w *Watchdog) arm() {
+	w.number++
+	n := w.number
+	w.state.Store(n)
+	w.pending = w.clock.AfterFunc(w.period, func() { w.strike(n) })
+}
+
+// due is called when the system's timer fires.
+func (w *Watchdog) due() {
 	for {
 		state := w.state.Load()
-		if state == paused && w.state.CompareAndSwap(paused, missed) || state < paused {
-			return false
-		}
-		if state == paused {
-			continue
-		}
-		deadline := time.Duration(state)
-		if deadline != w.target {
-			if rest := deadline - w.elapsed(); rest > 0 {
-				w.arm(deadline, min(rest, w.period)) // on a clock that was set back, more time remains
-				return false
+		switch rest := time.Duration(state) - time.Since(w.begun); {
+		case state < paused, state == paused && w.state.CompareAndSwap(paused, missed):
+			return
+		case state >= 0 && rest > 0:
+			w.mu.Lock()
+			w.timer.Reset(rest)
+			w.mu.Unlock()
+			if w.state.Load() == stopped {
+				w.timer.Stop()
 			}
-		}
-		if w.state.CompareAndSwap(state, struck) {
-			return true
+			return
+		case state >= 0 && w.strike(state):
+			return
 		}
 	}
+}
+
+// strike ends the watch if its state is still the given one.
+func (w *Watchdog) strike(state int64) bool {
+	first := w.state.CompareAndSwap(state, struck)
+	if first {
+		w.onStrike()
+	}
+	return first
 }
 
 // Pause reports whether the owner is in time. If so, the watchdog does nothing until Resume.
@@ -78,56 +106,25 @@ func (w *Watchdog) Pause() bool {
 
 // Resume begins a new period.
 func (w *Watchdog) Resume() {
-	deadline := w.elapsed() + w.period
-	if deadline < 0 {
-		deadline = math.MaxInt64
-	}
-	if w.state.CompareAndSwap(paused, int64(deadline)) {
+	if w.clock != nil {
+		w.pending.Stop()
+		w.arm()
 		return
 	}
-	w.state.Store(int64(deadline))
-	w.arm(deadline, w.period)
+	deadline := min(time.Since(w.begun), math.MaxInt64-w.period) + w.period
+	if !w.state.CompareAndSwap(paused, int64(deadline)) {
+		w.state.Store(int64(deadline))
+		w.timer.Reset(w.period)
+	}
 }
 
-// Stop ends the watch and reports whether the owner was in time until then. A concurrent Due leaves no timer.
+// Stop ends the watch and reports whether the owner was in time until then. It leaves no timer.
 func (w *Watchdog) Stop() bool {
 	inTime := w.state.Swap(stopped) != struck
-	w.disarm()
+	if w.clock != nil {
+		w.pending.Stop()
+	} else {
+		w.timer.Stop()
+	}
 	return inTime
-}
-
-// elapsed returns the time since Start, 0 on a clock that was set back to before it.
-func (w *Watchdog) elapsed() time.Duration { return max(clock.Since(w.clock, w.begun), 0) }
-
-// arm sets the timer, which is not set, for the deadline in d > 0.
-func (w *Watchdog) arm(deadline, d time.Duration) {
-	w.target = deadline
-	fired := false
-	timer := w.clock.AfterFunc(d, func() {
-		w.mu.Lock()
-		again := fired // some mocks fire a timer twice
-		fired = true
-		w.mu.Unlock()
-		if !again {
-			w.onFire()
-		}
-	})
-	w.mu.Lock()
-	if !fired { // else a newer setting may be pending
-		w.pending = timer
-	}
-	w.mu.Unlock()
-	if w.state.Load() == stopped {
-		w.disarm()
-	}
-}
-
-func (w *Watchdog) disarm() {
-	w.mu.Lock()
-	timer := w.pending
-	w.pending = nil
-	w.mu.Unlock()
-	if timer != nil {
-		timer.Stop()
-	}
 }

@@ -1,7 +1,7 @@
 package timer_test
 
 import (
-	"slices"
+	"math"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -14,11 +14,7 @@ import (
 func watch(d time.Duration) (w *timer.Watchdog, struckAt *atomic.Int64) {
 	w, struckAt = new(timer.Watchdog), new(atomic.Int64)
 	start := time.Now()
-	w.Start(system{}, d, func() {
-		if w.Due() {
-			struckAt.Store(int64(time.Since(start)))
-		}
-	})
+	w.Start(system{}, d, func() { struckAt.Store(int64(time.Since(start))) })
 	return w, struckAt
 }
 
@@ -75,217 +71,102 @@ func TestWatchdog_StoppedItsTimerIsToo(t *testing.T) {
 	})
 }
 
-// hand is an injected clock that is moved by hand and fires no timer itself.
-type hand struct {
-	fake
-	now time.Duration
-}
-
-func (h *hand) Now() time.Time { return time.Unix(1000, 0).Add(h.now) }
-
-func (h *hand) watch(d time.Duration) (w *timer.Watchdog, strikes *int) {
-	w, strikes = new(timer.Watchdog), new(int)
-	w.Start(h, d, func() {
-		if w.Due() {
-			*strikes++
+// A period without end is one: its deadline does not overflow.
+func TestWatchdog_TheLongestPeriod(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, struckAt := watch(math.MaxInt64)
+		for range 3 {
+			time.Sleep(50 * 365 * 24 * time.Hour)
+			if !w.Pause() || struckAt.Load() != 0 {
+				t.Error("it has struck")
+			}
+			w.Resume()
 		}
+		w.Stop()
 	})
-	return w, strikes
 }
 
-// beat is a sign of life at a time.
-func (h *hand) beat(w *timer.Watchdog, now time.Duration) {
-	h.now = now
+// watched is a watchdog of 5 ms on a clock that fires no timer itself.
+type watched struct {
+	timer.Watchdog
+	fake
+	strikes int
+}
+
+func watchOn() *watched {
+	w := new(watched)
+	w.Start(&w.fake, 5*ms, func() { w.strikes++ })
+	return w
+}
+
+// beat is a sign of life.
+func (w *watched) beat() {
 	w.Pause()
 	w.Resume()
 }
 
-func (h *hand) delays() (all []time.Duration) {
-	for _, t := range h.timers {
-		all = append(all, t.d)
+// On an injected clock each period has a timer of its own, and only the last one is armed.
+func TestWatchdog_Injected(t *testing.T) {
+	w := watchOn()
+	for range 3 {
+		w.beat()
 	}
-	return all
+	if len(w.timers) != 4 || w.unstopped() != 1 || w.timers[3].stopped {
+		t.Errorf("%d timers, %d not stopped, want 4 and the last one", len(w.timers), w.unstopped())
+	}
+	for i, armed := range w.timers {
+		if armed.d != 5*ms {
+			t.Errorf("timer %d is armed for %v", i, armed.d)
+		}
+	}
+	for range 2 { // late, and twice
+		for _, replaced := range w.timers[:3] {
+			replaced.fire()
+		}
+	}
+	if w.strikes != 0 {
+		t.Error("a replaced timer strikes")
+	}
+	w.timers[3].fire()
+	w.timers[3].fire()
+	if w.strikes != 1 || w.Pause() || w.Watchdog.Stop() {
+		t.Errorf("%d strikes", w.strikes)
+	}
 }
 
-func TestWatchdog_ArmsOneTimerForAllThatComesInTime(t *testing.T) {
-	c := &hand{}
-	w, strikes := c.watch(5 * ms)
-	for range 1000 {
-		c.now += ms / 250
-		w.Pause()
-		w.Resume()
-	}
-	c.now = 5 * ms
-	c.timers[0].fire()
-	if want := []time.Duration{5 * ms, 4 * ms}; !slices.Equal(c.delays(), want) {
-		t.Errorf("armed for %v, want %v: what is left", c.delays(), want)
-	}
-	c.now = 9 * ms
-	c.timers[1].fire()
-	if *strikes != 1 || w.Stop() {
-		t.Errorf("%d strikes", *strikes)
-	}
-}
-
-func TestWatchdog_OnAClockThatFiresTwice(t *testing.T) {
-	c := &hand{}
-	w, strikes := c.watch(5 * ms)
-	c.beat(w, 3*ms)
-	c.now = 5 * ms
-	c.timers[0].fire()
-	c.timers[0].fire()
-	if want := []time.Duration{5 * ms, 3 * ms}; !slices.Equal(c.delays(), want) {
-		t.Errorf("armed for %v, want %v", c.delays(), want)
-	}
+// The owner may take any time between Pause and Resume, and a whole period from then on.
+func TestWatchdog_InjectedWhilePaused(t *testing.T) {
+	w := watchOn()
 	w.Pause()
-	c.now = 8 * ms
-	c.timers[1].fire()
-	c.timers[1].fire()
+	w.timers[0].fire()
 	w.Resume()
-	c.timers[1].fire()
-	if want := []time.Duration{5 * ms, 3 * ms, 5 * ms}; !slices.Equal(c.delays(), want) {
-		t.Errorf("armed for %v, want %v", c.delays(), want)
+	w.timers[0].fire()
+	if w.strikes != 0 {
+		t.Errorf("%d strikes in a pause", w.strikes)
 	}
-	c.now = 13 * ms
-	c.timers[2].fire()
-	c.timers[2].fire()
-	if *strikes != 1 {
-		t.Errorf("%d strikes, want one", *strikes)
+	w.timers[1].fire()
+	if w.strikes != 1 {
+		t.Errorf("%d strikes", w.strikes)
 	}
 }
 
-// The timer's goroutine may run late: by then more than the period is over, or a new one has begun.
-func TestWatchdog_ATimerThatFiresLate(t *testing.T) {
-	c := &hand{}
-	w, strikes := c.watch(5 * ms)
-	c.beat(w, 3*ms)
-	c.now = 9 * ms
-	c.timers[0].fire()
-	if *strikes != 1 || len(c.timers) != 1 {
-		t.Errorf("%d strikes, %d timers", *strikes, len(c.timers))
+func TestWatchdog_InjectedAndStopped(t *testing.T) {
+	w := watchOn()
+	if !w.Watchdog.Stop() || w.unstopped() != 0 {
+		t.Errorf("%d timers are not stopped", w.unstopped())
 	}
-	w.Stop()
-	w, strikes = c.watch(5 * ms)
-	w.Stop()
-	c.timers[1].fire()
-	if *strikes != 0 || len(c.timers) != 2 || !c.timers[1].stopped {
-		t.Errorf("after Stop: %d strikes, %d timers", *strikes, len(c.timers))
-	}
-}
-
-func TestWatchdog_OnAClockThatIsSetBack(t *testing.T) {
-	c := &hand{now: time.Hour}
-	w, strikes := c.watch(5 * ms)
-	c.beat(w, 0)
-	c.timers[0].fire()
-	if *strikes != 1 { // counted from the start
-		t.Errorf("%d strikes", *strikes)
-	}
-	c.now = time.Hour
-	w, strikes = c.watch(5 * ms)
-	c.now += time.Minute
-	w.Pause()
-	w.Resume()
-	c.now -= time.Minute
-	c.timers[1].fire()
-	if d := c.timers[2].d; d != 5*ms {
-		t.Errorf("armed for %v, want no more than the period", d)
-	}
-	c.timers[2].fire()
-	if *strikes != 1 {
-		t.Errorf("%d strikes", *strikes)
-	}
-	w.Stop()
-}
-
-// A clock that is set back by less than the period makes no difference either.
-func TestWatchdog_OnAClockThatIsSetBackALittle(t *testing.T) {
-	c := &hand{now: time.Hour}
-	w, strikes := c.watch(5 * ms)
-	c.now -= 3 * ms
-	w.Pause()
-	w.Resume()
-	c.timers[0].fire()
-	if *strikes != 1 || len(c.timers) != 1 {
-		t.Errorf("%d strikes, %d timers, want the first timer to strike", *strikes, len(c.timers))
-	}
-}
-
-// A deadline past the end of time.Duration is the longest one.
-func TestWatchdog_ADeadlineThatOverflows(t *testing.T) {
-	const century = 100 * 365 * 24 * time.Hour
-	c := &hand{}
-	w, strikes := c.watch(century)
-	w.Pause()
-	c.timers[0].fire()
-	c.now = 2 * century
-	w.Resume()
-	c.now += century - time.Hour
-	c.timers[1].fire()
-	if *strikes != 1 {
-		t.Errorf("%d strikes after %v", *strikes, c.now)
+	w.timers[0].fire()
+	if w.strikes != 0 || len(w.timers) != 1 {
+		t.Errorf("after Stop: %d strikes, %d timers", w.strikes, len(w.timers))
 	}
 }
 
 func TestWatchdog_ACallbackInsideAfterFunc(t *testing.T) {
 	var w timer.Watchdog
 	strikes := 0
-	w.Start(hasty{}, ms, func() {
-		if w.Due() {
-			strikes++
-		}
-	})
+	w.Start(hasty{}, ms, func() { strikes++ })
 	if strikes != 1 || w.Pause() {
 		t.Errorf("%d strikes", strikes)
-	}
-}
-
-// meddling calls f in the middle of an AfterFunc.
-type meddling struct {
-	hand
-	f func()
-}
-
-func (m *meddling) AfterFunc(d time.Duration, callback func()) stopper {
-	t := m.hand.AfterFunc(d, callback)
-	if m.f != nil {
-		m.f()
-	}
-	return t
-}
-
-// startMeddling starts a watchdog, whose first timer is due when one sign of life has come.
-func startMeddling() (*meddling, *timer.Watchdog) {
-	c, w := new(meddling), new(timer.Watchdog)
-	w.Start(c, 5*ms, func() { w.Due() })
-	c.beat(w, 3*ms)
-	c.now = 5 * ms
-	return c, w
-}
-
-// A timer that is set again while the watch ends is stopped.
-func TestWatchdog_StoppedWhileItArms(t *testing.T) {
-	c, w := startMeddling()
-	c.f = func() { w.Stop() }
-	c.timers[0].fire()
-	if len(c.timers) != 2 || !c.timers[1].stopped {
-		t.Error("the timer that was set again was not stopped")
-	}
-}
-
-// A timer that is set again may fire before AfterFunc has returned: then the newer timer counts.
-func TestWatchdog_FiredWhileItArms(t *testing.T) {
-	c, w := startMeddling()
-	c.f = func() {
-		c.f = nil
-		w.Pause()
-		w.Resume()
-		c.timers[1].fire()
-	}
-	c.timers[0].fire()
-	w.Stop()
-	if len(c.timers) != 3 || !c.timers[2].stopped {
-		t.Error("the last timer was not stopped")
 	}
 }
 
@@ -294,11 +175,7 @@ func TestWatchdog_Race(t *testing.T) {
 	for i := range 2000 {
 		var w timer.Watchdog
 		var strikes atomic.Int32
-		w.Start(system{}, time.Duration(1+i*20), func() {
-			if w.Due() {
-				strikes.Add(1)
-			}
-		})
+		w.Start(system{}, time.Duration(1+i*20), func() { strikes.Add(1) })
 		late := false
 		for range 20 {
 			if !w.Pause() {

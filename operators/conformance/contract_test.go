@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/internal/goroutine"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -119,6 +120,29 @@ func (c repeating) AfterFunc(d time.Duration, f func()) stream.Stopper {
 	return c.Clock.AfterFunc(d, func() {
 		f()
 		c.Clock.AfterFunc(ms/2, f)
+	})
+}
+
+// Some clocks call back under their own lock: no operator calls its clock in a callback, and its values come when they
+// come on the system's clock.
+func TestCatalogue_AClockThatCallsBackUnderItsLock(t *testing.T) {
+	eachEntry(t, func(t *testing.T, e entry) {
+		run := func(ctx context.Context, pace time.Duration) (came []time.Duration) {
+			start := time.Now()
+			ctx, cancel := context.WithTimeout(ctx, 99*ms+ms/4) // an instant at which nothing else is due
+			defer cancel()
+			_ = e.run(ctx, paced("abcd", pace, stream.Never[string]()), func(any) bool {
+				came = append(came, time.Since(start))
+				return true
+			})
+			return came
+		}
+		for _, pace := range []time.Duration{3*ms + ms/10, 6 * ms} { // of which the shorter one is in time for a Timeout
+			locked := run(stream.WithClock(t.Context(), &check.LockedClock{T: t}), pace)
+			if want := run(t.Context(), pace); !slices.Equal(locked, want) {
+				t.Errorf("each %v: values come after %v, want %v", pace, locked, want)
+			}
+		}
 	})
 }
 
