@@ -8,8 +8,9 @@
 //
 //   - a function: [Do], [Run];
 //   - a loop: [Policy.Attempts];
+//   - what many callers share, such as a token: [Shared];
 //   - a stream: src.RetryWhen(policy), because a Policy is a stream.RetryHandler;
-//   - code with its own way to make attempts or to wait: an [Operation], with which the other three are written too.
+//   - code with its own way to make attempts or to wait: an [Operation], with which the others are written too.
 //
 // Invalid arguments (nil, a negative number) panic when the option or the policy is made, with the argument's name.
 //

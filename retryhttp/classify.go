@@ -112,10 +112,12 @@ func (e *notRetriedError) Error() string   { return fmt.Sprintf("%v (not retried
 func (e *notRetriedError) Unwrap() []error { return []error{e.err, e.reason} }
 
 // Timeout is called by url.Error.
-func (e *notRetriedError) Timeout() bool {
+func (e *notRetriedError) Timeout() bool { return isTimeout(e.err) }
+
+func isTimeout(err error) bool {
 	t, ok := errors.AsType[interface {
 		error
 		Timeout() bool
-	}](e.err)
+	}](err)
 	return ok && t.Timeout()
 }

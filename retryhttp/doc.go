@@ -1,5 +1,6 @@
 // Package retryhttp adds retries to HTTP. NewTransport adds a policy to an http.Client; the code that uses the client
-// does not change. Slots is for servers: a handler that tells clients when to retry.
+// does not change. WithShared adds a token that one request renews for all. Slots is for servers: a handler that tells
+// clients when to retry.
 //
 //	client := &http.Client{Transport: retryhttp.NewTransport(nil, retry.Default)}
 //
@@ -18,7 +19,8 @@
 //   - GET, HEAD, OPTIONS, TRACE, PUT and DELETE requests, and requests with the header Idempotency-Key or
 //     X-Idempotency-Key, are retried after any failure (RFC 9110, section 9.2.2);
 //   - other requests, such as POST, are retried only if the server is known not to have carried them out: no connection
-//     was established, or the status is 408, 425, 429 or 503, or 403 if RateLimitHeaders made it a failure.
+//     was established, WithShared or a Gate has not sent the request, or the status is 408, 425, 429 or 503, 401 if it is
+//     one of Statuses, or 403 if RateLimitHeaders made it a failure.
 //
 // The option IdempotencyKeys adds a key to other requests; the option Idempotent replaces the rule. A Classify that
 // returns Retryable overrides it. If one of these rules prevents a retry, the policy gives up with the Cause
@@ -43,7 +45,7 @@
 //
 // A Retry-After header, in seconds or as a date, dictates the delay (retry.RetryAfter), and there is no retry if the
 // delay exceeds the policy's MaxRetryAfter or Within or the request's deadline. A Retry-After in the past, or one that
-// cannot be read, has no effect. The option RateLimitHeaders reads more headers, and makes a 403 that refuses by a rate
+// cannot be read, has no effect. With the option Gate, all requests to the host wait. The option RateLimitHeaders reads more headers, and makes a 403 that refuses by a rate
 // limit a failure. The option CheckBody makes a wrong body a failure. The option Classify can replace these rules: its
 // function sees the response and the first bytes of its body.
 //

@@ -388,3 +388,57 @@ func ExampleSlots() {
 	// 429 "1"
 	// 429 "1"
 }
+
+// A token for all requests of a client: after a 401 one request refreshes it, the others wait, and each is sent again.
+func ExampleWithShared() {
+	valid := "token 1"
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer "+valid {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+	}))
+	defer server.Close()
+
+	refreshes := 0
+	token := retry.NewShared(
+		retry.New(backoff.Exponential(10*time.Millisecond, 2).Cap(time.Minute).Jitter(jitter.Default), retry.AttemptTimeout(10*time.Second)),
+		func(context.Context) (string, error) {
+			refreshes++
+			return fmt.Sprint("token ", refreshes), nil
+		})
+	defer token.Close()
+	bearer := func(r *http.Request, t string) { r.Header.Set("Authorization", "Bearer "+t) }
+	client := &http.Client{Transport: retryhttp.NewTransport(retryhttp.WithShared(nil, token, bearer), retry.Default)}
+
+	show(client.Get(server.URL))
+	valid = "token 2" // the first one has expired
+	show(client.Post(server.URL, "text/plain", strings.NewReader("an order")))
+	fmt.Println(refreshes, "refreshes")
+	// Output:
+	// 200 OK
+	// 200 OK
+	// 2 refreshes
+}
+
+// The second request waits until the time that was dictated to the first one.
+func ExampleGate() {
+	refused := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if refused == 0 {
+			refused++
+			w.Header().Set("Retry-After-Ms", "50")
+			w.WriteHeader(http.StatusTooManyRequests)
+		}
+	}))
+	defer server.Close()
+	policy := retry.New(backoff.Constant(0), retry.Limit(0))
+	client := &http.Client{Transport: retryhttp.NewTransport(nil, policy, retryhttp.Gate(), retryhttp.RateLimitHeaders())}
+	show(client.Get(server.URL))
+	begun := time.Now()
+	show(client.Get(server.URL))
+	fmt.Println("it has waited:", time.Since(begun) > 40*time.Millisecond)
+	// Output:
+	// 429 Too Many Requests
+	// 200 OK
+	// it has waited: true
+}

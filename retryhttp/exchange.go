@@ -57,6 +57,7 @@ func (x *exchange) attempt(n int, last error) {
 		}
 		class = x.class()
 		x.judge(class)
+		x.closeGate()
 	}
 	if timed && ended() && x.ctx.Err() == nil {
 		x.drop()
@@ -67,7 +68,11 @@ func (x *exchange) attempt(n int, last error) {
 
 // late returns the error of an attempt that AttemptTimeout has ended.
 func (x *exchange) late() error {
-	return timeoutError(fmt.Sprintf("retryhttp: attempt %d: no response in time: %v", x.Attempt, context.DeadlineExceeded))
+	late := timeoutError(fmt.Sprintf("retryhttp: attempt %d: no response in time: %v", x.Attempt, context.DeadlineExceeded))
+	if isUnsent(x.Err) {
+		return &unsentError{late}
+	}
+	return late
 }
 
 // timeoutError is the error of an operation that took too long.

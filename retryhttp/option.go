@@ -24,16 +24,13 @@ type settings struct {
 	attemptHeader    bool
 	resumeBody       bool
 	stall            time.Duration
+	gate             *gate
 }
 
 // Statuses replaces the default set of retryable statuses, which the package comment lists. A code must be from 100 to
 // 999.
 func Statuses(codes ...int) Option {
-	for i, code := range codes {
-		if code < 100 || code > 999 {
-			panicf("Statuses", "codes[%d] is %d, want 100 to 999", i, code)
-		}
-	}
+	requireStatuses("Statuses", "codes", codes)
 	codes = slices.Clone(codes)
 	return func(s *settings) { s.statuses = codes }
 }
@@ -142,6 +139,14 @@ func PeekTimeout(d time.Duration) Option {
 // it.
 func AttemptHeader() Option {
 	return func(s *settings) { s.attemptHeader = true }
+}
+
+func requireStatuses(where, name string, codes []int) {
+	for i, code := range codes {
+		if code < 100 || code > 999 {
+			panicf(where, "%s[%d] is %d, want 100 to 999", name, i, code)
+		}
+	}
 }
 
 func panicf(where, format string, args ...any) {

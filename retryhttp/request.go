@@ -12,6 +12,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -105,12 +106,14 @@ func (x *exchange) notCarriedOut() bool {
 		switch x.Response.StatusCode {
 		case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests, http.StatusServiceUnavailable:
 			return true
+		case http.StatusUnauthorized:
+			return slices.Contains(x.transport.statuses, http.StatusUnauthorized)
 		case http.StatusForbidden:
 			return x.rateLimited()
 		}
 	}
 	op, ok := errors.AsType[*net.OpError](x.Err)
-	return ok && (op.Op == "dial" || op.Op == "proxyconnect")
+	return isUnsent(x.Err) || ok && (op.Op == "dial" || op.Op == "proxyconnect")
 }
 
 // rateLimited reports whether the response is a failure because of RateLimitHeaders.

@@ -76,20 +76,24 @@ func newStatusError(req *http.Request, resp *http.Response, body []byte) *Status
 
 // statusError returns the error for the exchange's response; checked is CheckBody's error.
 func (x *exchange) statusError(checked error) *StatusError {
-	e := newStatusError(x.Request, x.Response, x.peekBody(x.Response))
+	e := x.newStatusError(x.peekBody(x.Response))
 	e.Err = checked
+	if d, ok := errors.AsType[interface {
+		error
+		RetryAfter() time.Duration
+	}](checked); ok && e.after == 0 {
+		e.after = d.RetryAfter()
+	}
+	return e
+}
+
+// newStatusError returns the error for the exchange's response, with the delay that the header dictates.
+func (x *exchange) newStatusError(body []byte) *StatusError {
+	e := newStatusError(x.Request, x.Response, body)
 	now := x.clock().Now()
 	e.after = retryAfter(x.Response.Header, now)
 	if x.transport.rateLimitHeaders && (isOverload(e.StatusCode) || isRateLimit(x.Response)) {
 		e.after = rateLimitDelay(x.Response.Header, now, e.after)
-	}
-	if e.after == 0 {
-		if d, ok := errors.AsType[interface {
-			error
-			RetryAfter() time.Duration
-		}](checked); ok {
-			e.after = d.RetryAfter()
-		}
 	}
 	return e
 }

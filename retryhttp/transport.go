@@ -54,7 +54,11 @@ func NewTransport(base http.RoundTripper, p retry.Policy, opts ...Option) *Trans
 
 // CloseIdleConnections closes the idle connections of the base transport. http.Client.CloseIdleConnections calls it.
 func (t *Transport) CloseIdleConnections() {
-	if c, ok := t.base.(interface{ CloseIdleConnections() }); ok {
+	closeIdle(t.base)
+}
+
+func closeIdle(base http.RoundTripper) {
+	if c, ok := base.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
 	}
 }
@@ -65,6 +69,9 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	x := t.begin(ctx, &exchange{Outcome: Outcome{Request: req}})
 	defer x.drop() // unless it is returned, also after a panic
 	end := x.op.Cancelled()
+	if end == nil {
+		end = x.passGate()
+	}
 	for n := 1; end == nil; n++ {
 		x.attempt(n, x.failure)
 		if x.final {
@@ -96,7 +103,10 @@ func (x *exchange) next() error {
 		return end
 	}
 	x.discard() // before the wait, so that the connection can be used again
-	return x.op.Wait(delay)
+	if end = x.op.Wait(delay); end == nil {
+		end = x.passGate()
+	}
+	return end
 }
 
 type requestFromKey struct{}

@@ -1,5 +1,10 @@
 package attempt
 
+import (
+	"context"
+	"time"
+)
+
 // Engine is what an engine of this module with many operations at once, which waits in its own way, uses of a policy
 // beyond what package retry exports.
 type Engine struct {
@@ -21,6 +26,8 @@ var (
 	// EndError returns the *retry.Error of a *retry.Operation that its engine ends after a failure, for a cause of the
 	// engine's own. It calls no hook.
 	EndError func(operation any, cause error) error
+	// WaitFor waits under a retry.Policy for d, which a failure dictates to other operations than its own.
+	WaitFor func(ctx context.Context, policy any, failure error, d time.Duration) error
 	// ObserverOf returns the Observer of a stream.RetryHandler, nil if it has none.
 	ObserverOf = func(handler any) Observer { return nil }
 )

@@ -238,6 +238,9 @@ var (
 	_ func(context.Context) *http.Request                                             = retryhttp.RequestFrom
 	_ func(time.Duration) retryhttp.Option                                            = retryhttp.ResumeBody
 	_ func(float64, int, http.Handler) http.Handler                                   = retryhttp.Slots
+	_ func() retryhttp.Option                                                         = retryhttp.Gate
+
+	_ func(http.RoundTripper, *retry.Shared[int], func(r *http.Request, v int), ...int) http.RoundTripper = retryhttp.WithShared[int]
 )
 
 var (
