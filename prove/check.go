@@ -27,13 +27,22 @@ func (t Target) Check(ctx context.Context) (Report, error) {
 	if err != nil {
 		return report, err
 	}
-	ctx, c.cancel = context.WithCancelCause(ctx)
+	running, cancel := context.WithCancelCause(ctx)
+	c.cancel = cancel
 	var ticks sync.WaitGroup
 	defer ticks.Wait()
-	defer c.cancel(nil)
-	ticks.Go(func() { c.clock.run(ctx) })
+	defer cancel(nil)
+	ticks.Go(func() { c.clock.run(running) })
+	if err = c.playAll(running, &report); ctx.Err() == nil {
+		err = c.clock.judge(err, len(report.Findings))
+	}
+	return report, err
+}
+
+// playAll plays all, and fills the report.
+func (c *check) playAll(ctx context.Context, report *Report) error {
 	if err := c.measure(ctx, true); err != nil {
-		return report, err
+		return err
 	}
 	report.Notes = c.ref.notes
 	var trials []trial
@@ -49,19 +58,15 @@ func (t Target) Check(ctx context.Context) (Report, error) {
 		c.progress(1)
 	})
 	report.Values, report.Places = len(c.ref.values), len(c.ref.places)
-	c.collect(&report, trials)
+	c.collect(report, trials)
 	if err := context.Cause(ctx); err != nil {
-		return report, err
+		return err
 	}
 	if 2*report.Scenarios < len(trials) {
-		return report, fmt.Errorf("prove: a connection broke as planned in %d of %s only, want at least half: if the server or the machine is busy, or the server "+
+		return fmt.Errorf("prove: a connection broke as planned in %d of %s only, want at least half: if the server or the machine is busy, or the server "+
 			"limits connections, lower Parallel or raise Within; does the program get as much through the proxy in each run?", report.Scenarios, judge.Count(len(trials), "scenario"))
 	}
-	busy := c.clock.busy()
-	if found := len(report.Findings); busy != nil && found > 0 {
-		busy = fmt.Errorf("%w; so does what was found: %s", busy, judge.Count(found, "finding"))
-	}
-	return report, busy
+	return nil
 }
 
 // Missing returns what is known and was not found, in the ways that were played.

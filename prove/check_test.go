@@ -283,9 +283,11 @@ func TestCheck_TheFirstRunIsOfNoUse(t *testing.T) {
 			runs++
 			return run(ctx, r, got)
 		}
-		if _, err := target.Check(t.Context()); err == nil || !strings.Contains(err.Error(), want) || runs != 1 {
-			t.Errorf("got %v after %d runs, want %s", err, runs, want)
-		}
+		checked(t, target, func(_ prove.Report, err error) {
+			if err == nil || !strings.Contains(err.Error(), want) || runs != 1 {
+				t.Errorf("got %v after %d runs, want %s", err, runs, want)
+			}
+		})
 	}
 }
 
@@ -363,14 +365,15 @@ func TestCheck_TooFewBreaks(t *testing.T) {
 				}
 				return stored(ctx, r, got)
 			}
-			report, err := target.Check(t.Context())
-			want := "prove: a connection broke as planned in "
-			if plays := report.Scenarios + 2*report.NotPlayed; !again && runs != plays {
-				t.Errorf("%d runs of %+v, want %d", runs, report, plays)
-			}
-			if err == nil || !strings.HasPrefix(err.Error(), want) || report.Scenarios == 0 || again != slices.Equal(kinds(report), []prove.Kind{prove.Repeated}) {
-				t.Errorf("got %v and %+v, want %s", err, report, want)
-			}
+			checked(t, target, func(report prove.Report, err error) {
+				want := "prove: a connection broke as planned in "
+				if plays := report.Scenarios + 2*report.NotPlayed; !again && runs != plays {
+					t.Errorf("%d runs of %+v, want %d", runs, report, plays)
+				}
+				if err == nil || !strings.HasPrefix(err.Error(), want) || report.Scenarios == 0 || again != slices.Equal(kinds(report), []prove.Kind{prove.Repeated}) {
+					t.Errorf("got %v and %+v, want %s", err, report, want)
+				}
+			})
 		})
 	}
 	checks.Wait()
@@ -420,10 +423,11 @@ func TestCheck_CannotBeJudged(t *testing.T) {
 			target := s.target(client{}.run)
 			target.Places = 6
 			change(&target)
-			report, err := target.Check(t.Context())
-			if err == nil || !strings.HasPrefix(err.Error(), want) || len(report.Findings) > 0 {
-				t.Errorf("got %v and %+v, want %s", err, report, want)
-			}
+			checked(t, target, func(report prove.Report, err error) {
+				if err == nil || !strings.HasPrefix(err.Error(), want) || len(report.Findings) > 0 {
+					t.Errorf("got %v and %+v, want %s", err, report, want)
+				}
+			})
 		})
 	}
 	checks.Wait()

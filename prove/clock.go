@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"github.com/retrywhen/retrywhen/internal/judge"
 )
 
 // ErrBusy is matched by the error of a check for which the machine did nothing more than half of the time. Whatever was
@@ -54,6 +56,20 @@ func (k *clock) busy() error {
 	}
 	return fmt.Errorf("prove: %w: it did nothing for the check in %v of %v, want at most half; this needs a quieter machine, or a lower Parallel",
 		ErrBusy, stood.Round(time.Millisecond), took.Round(time.Millisecond))
+}
+
+// judge returns a check's error, or if the clock has stood still for too long that, and what else may be due to it.
+func (k *clock) judge(err error, found int) error {
+	busy := k.busy()
+	switch {
+	case busy == nil:
+		return err
+	case err != nil:
+		return fmt.Errorf("%w; meanwhile %w", busy, err)
+	case found > 0:
+		return fmt.Errorf("%w; so does what was found: %s", busy, judge.Count(found, "finding"))
+	}
+	return busy
 }
 
 // run lets the clock tick until ctx ends.

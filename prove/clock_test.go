@@ -22,6 +22,16 @@ func TestClock(t *testing.T) {
 		if err := k.busy(); !errors.Is(err, ErrBusy) || err.Error() != want {
 			t.Errorf("after a stall: %v, want %s", err, want)
 		}
+		trouble := errors.New("the server is away")
+		for _, test := range []struct {
+			err   error
+			found int
+			more  string
+		}{{nil, 0, ""}, {nil, 1, "; so does what was found: 1 finding"}, {trouble, 2, "; meanwhile the server is away"}} {
+			if err := k.judge(test.err, test.found); !errors.Is(err, ErrBusy) || err.Error() != want+test.more || errors.Is(err, trouble) != (test.err != nil) {
+				t.Errorf("got %v, want %s%s", err, want, test.more)
+			}
+		}
 		go k.run(t.Context())
 		synctest.Wait()
 		start = k.now()
@@ -31,6 +41,9 @@ func TestClock(t *testing.T) {
 		}
 		if err := k.busy(); err != nil {
 			t.Errorf("after a stall of nearly half of the time: %v", err)
+		}
+		if err := k.judge(trouble, 1); err != trouble {
+			t.Errorf("got %v", err)
 		}
 	})
 }
