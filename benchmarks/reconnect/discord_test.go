@@ -25,8 +25,8 @@ var discordSubject = realSubject{
 	startDiscord,
 	map[prove.Kind]string{
 		prove.GaveUp: "The first connection is the caller's: Open returns its error. " + link("wsapi.go:68", discordFile+"#L68"),
-		prove.Silent: point("discordgo.md", 1, link("wsapi.go:104", discordFile+"#L104"), link("wsapi.go:171", discordFile+"#L171")),
-		prove.Late:   point("discordgo.md", 1, link("wsapi.go:57", discordFile+"#L57"), link("wsapi.go:946", discordFile+"#L946")),
+		prove.Silent: point("discordgo", 1, link("wsapi.go:104", discordFile+"#L104"), link("wsapi.go:171", discordFile+"#L171")),
+		prove.Late:   point("discordgo", 1, link("wsapi.go:57", discordFile+"#L57"), link("wsapi.go:946", discordFile+"#L946")),
 	},
 }
 

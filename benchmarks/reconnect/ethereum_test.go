@@ -23,17 +23,16 @@ var ethereumSubject = subject{
 	name:     "ethereum/go-ethereum v1.17.10, event.Resubscribe",
 	promises: "A subscription of new heads with rpc.Client over WebSocket, kept by event.Resubscribe with a backoff of 10 s at most. A node repeats nothing. GivesUp, AtLeastOnce.",
 	serve:    serveEthereum, run: runEthereum, options: []reconnecttest.Option{givesUp, atLeastOnce},
-	report: "go-ethereum.md gorilla-websocket.md",
 	notes: []note{
 		{prove.GaveUp, "", "The first connection is the caller's: DialOptions returns its error. " + link("client.go:233", ethereumFiles+"rpc/client.go#L233"), "", ethereumFirstConnection},
-		{prove.Silent, "", point("go-ethereum.md", 3, link("client.go:233", ethereumFiles+"rpc/client.go#L233"), link("client.go:628", ethereumFiles+"rpc/client.go#L628")),
-			"Documented: the context of " + dialOptions + " ends it", reported("go-ethereum", "TestDialOfASilentServer")},
-		{prove.Late, "", point("go-ethereum.md", 4, link("subscription.go:378", ethereumFiles+"rpc/subscription.go#L378")) + "; " +
-			point("gorilla-websocket.md", 0, link("client.go:338", "gorilla/websocket/blob/e064f32e3674/client.go#L338")),
-			"Promised otherwise: " + dialOptions, reported("go-ethereum", "TestUnsubscribeOnASilentConnection")},
-		{prove.Hot, "", point("go-ethereum.md", 1, link("subscription.go:159", ethereumFiles+"event/subscription.go#L159")),
-			"Promised otherwise: [Resubscribe](https://pkg.go.dev/github.com/ethereum/go-ethereum/event#Resubscribe)", reported("go-ethereum", "TestWaitAfterASubscriptionThatFails")},
-		{prove.Jitter, "", point("go-ethereum.md", 2, link("subscription.go:215", ethereumFiles+"event/subscription.go#L215")), "", reported("go-ethereum", "TestJitter")},
+		{prove.Silent, "", point("go-ethereum", 3, link("client.go:233", ethereumFiles+"rpc/client.go#L233"), link("client.go:628", ethereumFiles+"rpc/client.go#L628")),
+			"Documented: the context of " + dialOptions + " ends it", fails("go-ethereum", "TestDialOfASilentServer")},
+		{prove.Late, "", point("go-ethereum", 4, link("subscription.go:378", ethereumFiles+"rpc/subscription.go#L378")) + "; " +
+			point("gorilla-websocket", 0, link("client.go:338", "gorilla/websocket/blob/e064f32e3674/client.go#L338")),
+			"Promised otherwise: " + dialOptions, fails("go-ethereum", "TestUnsubscribeOnASilentConnection")},
+		{prove.Hot, "", point("go-ethereum", 1, link("subscription.go:159", ethereumFiles+"event/subscription.go#L159")),
+			"Promised otherwise: [Resubscribe](https://pkg.go.dev/github.com/ethereum/go-ethereum/event#Resubscribe)", fails("go-ethereum", "TestWaitAfterASubscriptionThatFails")},
+		{prove.Jitter, "", point("go-ethereum", 2, link("subscription.go:215", ethereumFiles+"event/subscription.go#L215")), "", fails("go-ethereum", "TestJitter")},
 	},
 }
 

@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"go/parser"
+	"go/token"
 	"io"
 	"net"
 	"net/http"
@@ -172,9 +174,10 @@ func waitsOf(t *testing.T, run clientRun, after time.Duration, handlers ...handl
 	return waits
 }
 
-// reports are the results of the tests in reports/testdata, which are meant to be sent to the clients' maintainers.
-var reports = sync.OnceValues(func() (map[string]string, error) {
-	folders, err := filepath.Glob("reports/testdata/*")
+// results are those of the tests in testdata. Each fails as long as a client has the fault that its package's comment
+// describes.
+var results = sync.OnceValues(func() (map[string]string, error) {
+	folders, err := filepath.Glob("testdata/*")
 	if err != nil {
 		return nil, err
 	}
@@ -197,42 +200,42 @@ var reports = sync.OnceValues(func() (map[string]string, error) {
 	return results, nil
 })
 
-// reported returns a test of one that belongs to a report: it fails as long as the client has the fault.
-func reported(folder, test string) func(t *testing.T) {
+// fails returns a test of one in testdata: that fails as long as the client has the fault. It logs the comment of its
+// package.
+func fails(folder, test string) func(t *testing.T) {
 	return func(t *testing.T) {
-		results, err := reports()
+		all, err := results()
 		if err != nil {
 			t.Fatal(err)
 		}
-		result, ok := results[folder+"/"+test]
+		result, ok := all[folder+"/"+test]
 		if !ok {
-			t.Fatalf("it has no result: %s", results[folder+"/"])
+			t.Fatalf("it has no result: %s", all[folder+"/"])
 		}
 		if !strings.HasPrefix(result, "fail") || strings.Contains(result, "panic:") {
 			t.Errorf("it should fail: %s", result)
 		}
+		packages, err := parser.ParseDir(token.NewFileSet(), filepath.Join("testdata", folder), nil, parser.ParseComments|parser.PackageClauseOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range packages {
+			for _, f := range p.Files {
+				t.Log(f.Doc.Text())
+			}
+		}
 	}
 }
 
-// TestReports runs the tests of all reports, each of which fails.
-func TestReports(t *testing.T) {
-	results, err := reports()
+// TestTestdata runs all tests in testdata.
+func TestTestdata(t *testing.T) {
+	all, err := results()
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob("reports/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		folder := strings.TrimSuffix(filepath.Base(file), ".md")
-		if results[folder+"/"] == "" {
-			t.Errorf("%s: there is no test", file)
-		}
-		for name := range results {
-			if test, ok := strings.CutPrefix(name, folder+"/"); ok && test != "" {
-				t.Run(name, reported(folder, test))
-			}
+	for name := range all {
+		if folder, test, _ := strings.Cut(name, "/"); test != "" {
+			t.Run(name, fails(folder, test))
 		}
 	}
 }

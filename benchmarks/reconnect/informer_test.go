@@ -28,11 +28,10 @@ var informerSubject = subject{
 	promises: "An informer with the dynamic client, over HTTP/2 with TLS and the default timeouts. The server says 410 Gone to a watch that begins more than 4 versions back. " +
 		"Each object is expected to be added once, in any order.",
 	fresh: newInformer, options: []reconnecttest.Option{reconnecttest.AnyOrder()},
-	report: "client-go.md",
 	notes: []note{
-		{prove.Late, "", point("client-go.md", 1, link("reflector.go:817", reflectorFile+"#L817")), "", reported("client-go", "TestTheContextEndsAWait")},
-		{prove.Hot, "", point("client-go.md", 2, link("reflector.go:642", reflectorFile+"#L642")),
-			"", reported("client-go", "TestWaitAfterAShortWatch")},
+		{prove.Late, "", point("client-go", 1, link("reflector.go:817", reflectorFile+"#L817")), "", fails("client-go", "TestTheContextEndsAWait")},
+		{prove.Hot, "", point("client-go", 2, link("reflector.go:642", reflectorFile+"#L642")),
+			"", fails("client-go", "TestWaitAfterAShortWatch")},
 	},
 }
 

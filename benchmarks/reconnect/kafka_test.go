@@ -19,11 +19,11 @@ var kafkaSubject = subject{
 	name: "twmb/franz-go v1.22.2, a consumer with kfake",
 	promises: "A consumer of a topic with one partition, from its start, without a group, with the default options. kfake is the project's broker for tests, in this process. " +
 		"Each record is expected once.",
-	fresh: newKafka, report: "franz-go.md",
+	fresh: newKafka,
 	notes: []note{
 		{prove.GaveUp, "", "A connection that ends before its first answer is taken for a wrong configuration, and the error is returned to the poll; the README ends then. " +
 			link("errors.go:98", kafkaFiles+"errors.go#L98"), "Documented: it is an option, AlwaysRetryEOF", kafkaFirstAnswer},
-		{prove.Late, "", point("franz-go.md", 0, link("consumer.go:2004", kafkaFiles+"consumer.go#L2004")), "", reported("franz-go", "TestCloseOnASilentConnection")},
+		{prove.Late, "", point("franz-go", 0, link("consumer.go:2004", kafkaFiles+"consumer.go#L2004")), "", fails("franz-go", "TestCloseOnASilentConnection")},
 		{prove.Hot, "", "A fetch that cannot be written, because the connection has ended meanwhile, is written over a new one at once; waits are after a fetch that fails. " +
 			link("source.go:1071", kafkaFiles+"source.go#L1071"), "", kafkaNoWait},
 	},

@@ -19,15 +19,14 @@ var postgresSubject = subject{
 	name: "lib/pq v1.12.3, Listener",
 	promises: "A Listener \"automatically re-establishes the connection\". The table is read after each notification, and after each reconnect (nil), over a connection that does not break: " +
 		"each row is expected once. The server is one in the test; below there is a real one.",
-	fresh:  newPostgres,
-	report: "pq.md",
+	fresh: newPostgres,
 	notes: []note{
 		{prove.Silent, "", "It reads without a deadline, and does not ping by itself. " + link("conn.go:1070", "lib/pq/blob/v1.12.3/conn.go#L1070"),
-			"Documented: that is for [Ping](https://pkg.go.dev/github.com/lib/pq#Listener.Ping)", reported("pq", "TestPingOfASilentServer")},
-		{prove.Unjudged, "", point("pq.md", 2, link("notify.go:725", pqFile+"#L725"), link("notify.go:754", pqFile+"#L754")),
-			"", reported("pq", "TestCloseWhileItConnects")},
-		{prove.Left, "", point("pq.md", 3, link("notify.go:796", pqFile+"#L796")), "", reported("pq", "TestCloseEndsTheWait")},
-		{prove.Jitter, "", point("pq.md", 4, link("notify.go:797", pqFile+"#L797")), "", reported("pq", "TestJitter")},
+			"Documented: that is for [Ping](https://pkg.go.dev/github.com/lib/pq#Listener.Ping)", fails("pq", "TestPingOfASilentServer")},
+		{prove.Unjudged, "", point("pq", 2, link("notify.go:725", pqFile+"#L725"), link("notify.go:754", pqFile+"#L754")),
+			"", fails("pq", "TestCloseWhileItConnects")},
+		{prove.Left, "", point("pq", 3, link("notify.go:796", pqFile+"#L796")), "", fails("pq", "TestCloseEndsTheWait")},
+		{prove.Jitter, "", point("pq", 4, link("notify.go:797", pqFile+"#L797")), "", fails("pq", "TestJitter")},
 	},
 }
 

@@ -28,8 +28,11 @@ import (
 	"github.com/retrywhen/retrywhen/reconnecttest"
 )
 
-// inRealTime is where the part of RECONNECT.md begins that TestRealTime writes.
-const inRealTime = "\n## What only real time can judge\n"
+// realDocuments are what the documents of these clients say of what was found.
+var realDocuments = map[string]map[prove.Kind]string{
+	"etcd/client/v3 v3.7.3, Watch without keepalive": {prove.Silent: "Documented: it is an option, DialKeepAliveTime"},
+	"lib/pq v1.12.3, Listener with Ping":             {prove.Silent: `Promised otherwise: Ping is "to make sure it's alive"`},
+}
 
 // realSubject is a client of a real server.
 type realSubject struct {
@@ -58,8 +61,8 @@ var realSubjects = []realSubject{
 		"A Listener \"automatically re-establishes the connection\". As its example once did, the table is read after each notification, and after each reconnect (nil); Ping every 90 s, here every 5 s, and without reading the table then, so that the Listener alone is judged. Rows are expected once.",
 		startPostgres,
 		map[prove.Kind]string{
-			prove.Silent: point("pq.md", 1, link("notify.go:347", pqFile+"#L347")),
-			prove.Late:   point("pq.md", 1, link("notify.go:636", pqFile+"#L636")),
+			prove.Silent: point("pq", 1, link("notify.go:347", pqFile+"#L347")),
+			prove.Late:   point("pq", 1, link("notify.go:636", pqFile+"#L636")),
 		},
 	},
 	{
@@ -67,7 +70,7 @@ var realSubjects = []realSubject{
 		"ConnectToNSQD, with a heartbeat each second, a ReadTimeout of 3 s, a LookupdPollInterval of 2 s, and a MsgTimeout of 5 s in nsqd, in place of 30, 60, 60 and 60 s. NSQ delivers at least once and in any order: repeated values are allowed, lost ones are not.",
 		startNSQ,
 		map[prove.Kind]string{
-			prove.Open: point("go-nsq.md", 0, link("conn.go:221", "nsqio/go-nsq/blob/v1.1.0/conn.go#L221"), link("consumer.go:585", "nsqio/go-nsq/blob/v1.1.0/consumer.go#L585")),
+			prove.Open: point("go-nsq", 0, link("conn.go:221", "nsqio/go-nsq/blob/v1.1.0/conn.go#L221"), link("consumer.go:585", "nsqio/go-nsq/blob/v1.1.0/consumer.go#L585")),
 		},
 	},
 	{
@@ -79,13 +82,12 @@ var realSubjects = []realSubject{
 	discordSubject,
 }
 
-// TestRealTime needs servers of Debian's, and a minute or two for each client.
+// TestRealTime needs servers of Debian's, and a minute or two for each client. It logs what is found, and why.
 func TestRealTime(t *testing.T) {
-	if os.Getenv("RETRYWHEN_NIGHTLY") == "" && !*write {
+	if !long() {
 		t.Skip("it needs real servers; RETRYWHEN_NIGHTLY enables it")
 	}
-	var head, out strings.Builder
-	head.WriteString(inRealTime + preambleInRealTime + columns)
+	var rows strings.Builder
 	for _, s := range realSubjects {
 		t.Run(s.name, func(t *testing.T) {
 			target := s.start(t)
@@ -93,38 +95,17 @@ func TestRealTime(t *testing.T) {
 				target.Known = append(target.Known, prove.Known{Kind: kind, Why: note})
 			}
 			report := reconnecttest.CheckTCP(t, target)
-			fmt.Fprintf(&out, "\n### %s\n\n%s\n", s.name, s.promises)
-			head.WriteString(row(s.name, report, realReports[s.name]))
-			if len(report.Findings) == 0 {
-				out.WriteString("\nNothing was found.\n")
-			}
+			rows.WriteString(row("TestRealTime", s.name, report))
+			t.Log(s.promises)
 			for _, f := range report.Findings {
 				note := f.Known
 				f.Known, f.Mend = "", ""
-				fmt.Fprintf(&out, "\n- %s: %s\n  *%s*%s", f.Kind, short(f.String()), note, sentence(realDocuments[s.name][f.Kind]))
-				t.Log(strings.Join(f.Timeline, "\n"))
-			}
-			if len(report.Findings) > 0 {
-				out.WriteString("\n")
+				t.Logf("%s: %s\n  %s%s\n%s", f.Kind, short(f.String()), note, sentence(realDocuments[s.name][f.Kind]), strings.Join(f.Timeline, "\n"))
 			}
 		})
 	}
-	if *write && !t.Failed() {
-		old, err := os.ReadFile("RECONNECT.md")
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, _, _ := strings.Cut(string(old), inRealTime)
-		if err := os.WriteFile("RECONNECT.md", []byte(text+head.String()+out.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	writeRows(t, inRealTime, rows.String())
 }
-
-const preambleInRealTime = `
-Written by ` + "`make reconnect`" + ` too: reconnecttest.CheckTCP, with a server behind the proxy, a real one where the text does
-not say otherwise.
-`
 
 // free returns a free address.
 func free(t *testing.T) string {

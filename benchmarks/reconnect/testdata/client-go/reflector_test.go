@@ -1,3 +1,13 @@
+// Package clientgo shows faults of k8s.io/client-go v0.37.2: a reflector's waits.
+//
+//  1. watchList waits after a refused connection without looking at its context (tools/cache/reflector.go:817),
+//     unlike watch (:612): RunWithContext of an informer returns up to a minute after its context has ended, if the
+//     API server is down. A controller cannot shut down in time. To mend it: the select of watch.
+//
+//  2. watch waits after attempts that fail, and after a watch that ends within a second without an event. One that
+//     has delivered an event and ends is followed by the next one at once (:642): a proxy that cuts connections
+//     after the first bytes gets a thousand a second in the test. To mend it: delayHandler also after a watch that
+//     has lasted for less than a second, whatever it has delivered.
 package clientgo
 
 import (

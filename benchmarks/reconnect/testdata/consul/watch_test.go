@@ -1,3 +1,20 @@
+// Package consul shows faults of hashicorp/consul/api v1.34.4: silent connections, repeated calls of the handler, no
+// rate limit, no jitter.
+//
+//  1. A blocking query has no timeout on the client's side, although the server answers after 5m19s at the latest
+//     (watch/plan.go:78). A connection that falls silent (a NAT, a proxy, an agent that hangs) is waited for until
+//     the kernel gives it up, or until the plan is stopped. To mend it: a context with the wait, a sixteenth of it,
+//     and some seconds.
+//
+//  2. After an error the plan forgets its index, and then takes the first answer for a change, although it has the
+//     last result (plan.go:91, :119): the handler is called again with the same value after each failed poll. The
+//     documents say "when an update is detected". To mend it: compare with lastResult there too.
+//
+//  3. Requests that succeed follow each other at once. The documents of blocking queries ask clients for a rate
+//     limit, a token bucket with a burst of 2. To mend it: golang.org/x/time/rate in the loop.
+//
+//  4. Waits are 5 s times the square of the failures, without a random part (plan.go:95): when a server comes back,
+//     all its watches ask at the same moments.
 package consul
 
 import (

@@ -1,3 +1,15 @@
+// Package discordgo shows faults of bwmarrin/discordgo v0.29.0: Open waits without a timeout, and Close does not end
+// reconnects.
+//
+//  1. Open reads Hello, and then READY or RESUMED, without a deadline (wsapi.go:104, :171). If a gateway accepts the
+//     connection and is silent, Open never returns, and a session that reconnects is lost without an error. It holds
+//     the session's mutex meanwhile, so Close does not return either (:946). To mend it: SetReadDeadline for the
+//     handshake, and no mutex during it.
+//
+//  2. Close does not end reconnect (wsapi.go:878): if the gateway is down when the session is closed, it is open
+//     again some time after. The same happens if a heartbeat is being written while Close closes the connection: its
+//     error begins a reconnect (:307). To mend it: a field that says that the session was closed by its owner, which
+//     reconnect looks at, and a channel that ends its wait.
 package discordgo
 
 import (

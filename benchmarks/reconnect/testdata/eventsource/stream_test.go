@@ -1,3 +1,13 @@
+// Package eventsource shows faults of launchdarkly/eventsource v1.11.0: a read timeout that begins late, and a context
+// that does not end the first connection.
+//
+//  1. "If the stream does not receive new data within this length of time, it will restart the connection"
+//     (stream_options.go:55): StreamOptionReadTimeout begins with the body. A server that takes a request and does
+//     not answer is waited for, also by a stream that reconnects (stream.go:251). To mend it: cancel the request if
+//     its header has not come within the timeout.
+//
+//  2. With StreamOptionCanRetryFirstConnection(-1), SubscribeWithRequestAndOptions goes on after its request's
+//     context has ended (stream.go:151). To mend it: case <-request.Context().Done().
 package eventsource
 
 import (

@@ -1,3 +1,9 @@
+// Package franzgo shows faults of twmb/franz-go v1.22.2: Close waits for a request on a silent connection.
+//
+// stopSession cancels the session, and says that "any in progress fetches, offset lists, or epoch loads will quickly
+// die" (kgo/consumer.go:1995). It then waits for the workers (:2004), and a list of offsets whose broker is silent ends
+// with its read timeout only: Close returns after about 20 s. To mend it: let listOrEpoch (:2208) select on the
+// session's context too.
 package franzgo
 
 import (

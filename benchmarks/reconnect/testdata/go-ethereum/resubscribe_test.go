@@ -1,3 +1,18 @@
+// Package ethereum shows faults of ethereum/go-ethereum v1.17.10: Resubscribe does not wait after a subscription that
+// was established.
+//
+//  1. "ResubscribeErr applies backoff between calls to fn. The time between calls is adapted based on the error
+//     rate" (event/subscription.go:115). It waits only after calls that fail (:189): if a node, or a proxy before
+//     it, takes the subscription and then ends the connection, fn is called at once, a thousand times a second in
+//     the test. To mend it: backoffWait in loop too, if the subscription has lasted for less than backoffMax.
+//
+//  2. The backoff has no random part (:215): when a node restarts, all its clients come at the same moments.
+//
+//  3. rpc.Dial, which has no context, waits without an end for a server that accepts and is silent: the default of
+//     10 s is for reconnects alone (rpc/client.go:628). To mend it: the same in newClient (:233).
+//
+//  4. ClientSubscription.Unsubscribe waits for the reply to eth_unsubscribe for 10 s, if the connection is silent
+//     (rpc/subscription.go:378), and so does an Unsubscribe of Resubscribe. To mend it: do not wait for the reply.
 package ethereum
 
 import (

@@ -1,3 +1,9 @@
+// Package nsq shows faults of nsqio/go-nsq v1.1.0: a failed handshake leaves its connection open.
+//
+// When IDENTIFY fails, Close calls CloseRead only (conn.go:221), and the loops that close the connection have not
+// begun: the descriptor stays until the garbage collector finds it. A consumer that connects again and again to a
+// server that does not answer collects open connections on both sides. To mend it: close the connection itself if the
+// handshake has not succeeded (consumer.go:585).
 package nsq
 
 import (

@@ -1,3 +1,17 @@
+// Package redis shows faults of redis/go-redis v9.23.0: Pub/Sub on connections that are silent, or end at once.
+//
+//  1. "go-redis periodically sends ping messages to test connection health and re-subscribes if ping can not
+//     received for 1 minute" (pubsub.go:570): PING is written (:731), and nobody waits for its reply (:529). Silence
+//     is noticed when the kernel gives the connection up. To mend it: reconnect if nothing has come for a minute,
+//     not even PONG.
+//
+//  2. The first failed read after a message, or a subscription, is followed by a dial at once (:766), the others by
+//     one after 100 ms, without backoff or a random part; DialerRetryBackoff is not used. In the tests that is a
+//     thousand connections a second, and ten. To mend it: internal.RetryBackoff, and no new count before a
+//     connection has lasted.
+//
+//  3. conn dials, and waits for replies, with the mutex held: Close waits for that (:67). To mend it: no mutex
+//     meanwhile, and a context that Close cancels.
 package redis
 
 import (

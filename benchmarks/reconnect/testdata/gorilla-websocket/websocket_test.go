@@ -1,3 +1,11 @@
+// Package websocket shows faults of gorilla/websocket v1.5.4-0.20250319132907-e064f32e3674: DialContext does not end
+// with its context during the handshake.
+//
+// If the server accepts the connection and does not answer the request, and the context is cancelled, DialContext
+// returns after HandshakeTimeout, or never if that is 0. The context's deadline is set on the connection; its
+// cancellation is not looked at (client.go:338). The clients of Slack and others cannot be stopped for 45 s. To mend
+// it: stop := context.AfterFunc(ctx, func() { netConn.SetDeadline(time.Unix(1, 0)) }) after the dial, and stop() before
+// the deadline is taken back.
 package websocket
 
 import (

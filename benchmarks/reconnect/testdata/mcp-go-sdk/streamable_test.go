@@ -1,3 +1,15 @@
+// Package mcp shows faults of modelcontextprotocol/go-sdk v1.8.0: a Last-Event-ID that is forgotten, and calls that
+// outlive their contexts.
+//
+//  1. If a stream that was resumed ends without an event, the next request has no Last-Event-ID
+//     (mcp/streamable.go:2523, :2702): what was sent meanwhile is lost, or all is repeated. The protocol asks for
+//     "the last event ID it received". typescript-sdk#2499 is the same. To mend it: connectSSE with prevLastEventID.
+//
+//  2. Connect requests the stream with a context of its own (:2169): if the server does not answer, it does not
+//     return when its context ends. To mend it: request the stream in a goroutine.
+//
+//  3. Whoever calls while the session closes waits for a mutex, and that for the reply to DELETE, up to 5 s
+//     (internal/jsonrpc2/conn.go:121). To mend it: close without the mutex.
 package mcp
 
 import (

@@ -1,3 +1,8 @@
+// Package nats shows faults of nats-io/nats.go v1.55.0: a failed handshake leaves its connection open.
+//
+// If a reconnect fails after the dial, doReconnect goes on with the next connection, and does not close this one
+// (nats.go:3581): its descriptor stays until the garbage collector finds it, and so does the other side. To mend it:
+// nc.conn.Close() there.
 package nats
 
 import (

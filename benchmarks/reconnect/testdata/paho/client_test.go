@@ -1,3 +1,12 @@
+// Package paho shows faults of eclipse/paho.mqtt.golang v1.5.1: a client that connects after Disconnect, and waits
+// without a random part.
+//
+//  1. Disconnect returns while an attempt to connect waits for the broker's answer. When that fails, 30 s later, the
+//     client connects once more, with MQTT 3.1 (client.go:429). To mend it: look at the status before that, as after
+//     ConnectRetryInterval.
+//
+//  2. Waits double, and have no random part (backoff.go:86): when a broker restarts, all its clients come at the
+//     same moments. To mend it: a random part of each wait.
 package paho
 
 import (

@@ -1,3 +1,21 @@
+// Package pq shows faults of lib/pq v1.12.3: Ping and Close of a Listener whose server does not answer. Point 1 shows
+// with PostgreSQL 15 too.
+//
+//  1. Listener.Ping, "to make sure it's alive", waits for the reply without a deadline (notify.go:347): if the
+//     server or the network is silent, it does not return, and a program that pings as the documents advised never
+//     learns that it gets no notifications. It holds the Listener's mutex, so that Close, Listen and further Pings
+//     do not return either (:636). To mend it: SetReadDeadline before a query's reply, or a PingContext, which
+//     closes the connection when its context ends.
+//
+//  2. connect holds the mutex while it dials, and waits for the server's first messages and the replies to LISTEN
+//     (:725): Close waits for that; without connect_timeout it may wait without an end. To mend it: connect without
+//     the mutex, with a context that Close cancels.
+//
+//  3. Close does not end the wait before the next connection: a goroutine sleeps for up to maxReconnect (:796,
+//     :827). To mend it: a timer and a channel that Close closes.
+//
+//  4. Waits double and have no random part: after a restart all programs connect at the same moments (:797). To mend
+//     it: a random part of each wait.
 package pq
 
 import (

@@ -1,3 +1,15 @@
+// Package r3labs shows faults of r3labs/sse v2.10.0: half an event, an ended context, and a break after a quarter of an
+// hour.
+//
+//  1. If a connection breaks within an event, what has come of it is delivered (event.go:50), and its id stored
+//     (client.go:238): the next request asks for what follows, and the event is lost. The specification: "Once the
+//     end of the file is reached, any pending data must be discarded". To mend it: discard it.
+//
+//  2. SubscribeWithContext tries to connect for up to 15 minutes after its context has ended (client.go:118), as
+//     #131 says. To mend it: backoff.WithContext, as in #146.
+//
+//  3. MaxElapsedTime, 15 minutes, begins with the first connection: the first break after that is final
+//     (client.go:118). To mend it: Reset when a connection that worked has ended.
 package r3labs
 
 import (

@@ -1,3 +1,17 @@
+// Package slack shows faults of slack-go/slack v0.35.0: Socket Mode and connections that do not answer, or end at once.
+//
+//  1. RunContext asks apps.connections.open without a timeout: if the answer does not come, it waits until its
+//     context ends, without an event. Open has a timeout of 10 s, run calls OpenContext with the caller's context,
+//     and the default http.Client has none either (socket_mode_managed_conn.go:284, slack.go:195). To mend it:
+//     context.WithTimeout(ctx, websocketDefaultTimeout) around that call.
+//
+//  2. After a connection that was made, RunContext connects again at once; the backoff is for attempts that fail
+//     (socket_mode_managed_conn.go:46, :208). If the server, or a proxy before it, accepts and closes, that is a
+//     loop without a wait: 1001 connections in a second. To mend it: one Backoff for the loop of RunContext, with
+//     Reset after a connection that has lived for a minute, say.
+//
+//  3. "exponential backoff wait time with jitter" (socket_mode_managed_conn.go:206) has no jitter, as Backoff.Jitter
+//     is 0: after an outage all clients come at the same moments. To mend it: set Jitter, in proportion to the wait.
 package slack
 
 import (
