@@ -17,6 +17,7 @@ type backend struct {
 	nc     *nats.Conn
 	js     jetstream.JetStream
 	jobs   jetstream.Stream
+	number string // of the stream, with a dash: a part of its consumers' names, "" if it has none, see numberKey
 	again  jetstream.Consumer
 	first  jetstream.Consumer
 	ctx    context.Context // ends when the queue is closed

@@ -291,11 +291,10 @@ func TestGet(t *testing.T) {
 }
 
 func (f fakeStream) PauseConsumer(ctx context.Context, name string, until time.Time) (*jetstream.ConsumerPauseResponse, error) {
+	if until.IsZero() {
+		return nil, f.s.call(ctx, "resume %s", name)
+	}
 	return nil, f.s.call(ctx, "pause %s until %s", name, until.Format(time.DateOnly))
-}
-
-func (f fakeStream) ResumeConsumer(ctx context.Context, name string) (*jetstream.ConsumerPauseResponse, error) {
-	return nil, f.s.call(ctx, "resume %s", name)
 }
 
 func TestPause_Consumers(t *testing.T) {

@@ -66,7 +66,7 @@ func (a *attempts) check(ctx context.Context, d *delivery, isAlone bool) verdict
 		case d.begun+1 >= uint64(a.config.MaxCrashes) && !isAlone:
 			return alone
 		}
-		seq, err := a.store(ctx, step{id: d.id, last: d.last, m: a.config.mark(d, d.begun+1)}, storePolicy)
+		seq, err := a.store(ctx, a.step(d, a.config.mark(d, d.begun+1)), storePolicy)
 		if err == nil {
 			d.last, d.looked, d.claimed, d.begun = seq, true, true, d.begun+1
 			return begin
@@ -122,16 +122,15 @@ func (a *attempts) catchUp(ctx context.Context, d *delivery) bool {
 		a.unread(ctx, d, err)
 		return false
 	}
-	if m != nil && m.Sequence == d.seq { // the mark has expired
+	switch {
+	case m == nil || number(m.Header, headerDelivery) > d.deliveries:
+		a.abandon(d)
+		return false
+	case m.Sequence == d.seq: // the mark has expired
 		d.last, d.looked, d.begun = d.seq, true, 0
 		return true
-	}
-	if m == nil || a.config.stateOf(m) != StateRunning {
-		a.drop(ctx, d, m != nil && a.config.stateOf(m) == StateDone)
-		return false
-	}
-	if number(m.Header, headerDelivery) > d.deliveries {
-		a.abandon(d)
+	case a.config.stateOf(m) != StateRunning:
+		a.drop(ctx, d, a.config.stateOf(m) == StateDone)
 		return false
 	}
 	d.last, d.looked, d.begun = m.Sequence, true, number(m.Header, headerBegun)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/retrywhen/retrywhen/retry"
 )
 
 // again2 is a second delivery: the job is claimed before the attempt.
@@ -102,7 +103,7 @@ func TestCheck(t *testing.T) {
 		"one less":                           {change: func(d *delivery) { d.deliveries, d.begun = 2, 3 }, want: begin, did: "put mark"},
 		"it can only be given up": {change: func(d *delivery) { d.deliveries, d.begun = 2, 5 }, want: skip,
 			did: "put dead; ack; consumer count-dead; create count-dead of retrywhen.q.job.*.dead; info of count-dead"},
-		"the job is gone": {change: again2, publish: []error{refused}, want: skip, did: "put mark; last *; ack"},
+		"the job is gone": {change: again2, publish: []error{refused}, want: skip, did: "put mark; last *"},
 		"the job is done": {change: again2, publish: []error{refused}, want: skip, did: "put mark; last *; ack",
 			last: func(q *Queue) (*jetstream.RawStreamMsg, error) { return message(q, mark, 9, done(put)), nil }},
 		"the job waits": {change: again2, publish: []error{refused}, want: skip, did: "put mark; last *; ack",
@@ -297,6 +298,64 @@ func TestHandBack(t *testing.T) {
 	}
 }
 
+// The message of a delivery that another worker may have got meanwhile is looked for before each step, and before an
+// acknowledgement: the server may have come back with an older disk. If it is gone, or another one has its sequence,
+// nothing is sent.
+func TestHolds(t *testing.T) {
+	same := func(d *delivery) (*jetstream.RawStreamMsg, error) {
+		return &jetstream.RawStreamMsg{Subject: d.msg.Subject(), Sequence: d.seq, Time: d.put}, nil
+	}
+	for name, test := range map[string]struct {
+		holds func(*delivery) (*jetstream.RawStreamMsg, error)
+	}{
+		"it is there": {holds: same},
+		"it is gone":  {holds: func(*delivery) (*jetstream.RawStreamMsg, error) { return nil, jetstream.ErrMsgNotFound }},
+		"another job's": {holds: func(d *delivery) (*jetstream.RawStreamMsg, error) {
+			m, _ := same(d)
+			m.Subject = "retrywhen.q.job.y.first"
+			return m, nil
+		}},
+		"another one of the job": {holds: func(d *delivery) (*jetstream.RawStreamMsg, error) {
+			m, _ := same(d)
+			m.Time = m.Time.Add(1)
+			return m, nil
+		}},
+		"no answer": {holds: func(*delivery) (*jetstream.RawStreamMsg, error) { return nil, nats.ErrPermissionViolation }},
+	} {
+		for what, report := range map[string]struct {
+			f   func(*Queue, *delivery) error
+			put string
+		}{
+			"done":         {func(q *Queue, d *delivery) error { return q.newJob(d).Done() }, "mark"},
+			"dead":         {func(q *Queue, d *delivery) error { return q.newJob(d).Fail(retry.Permanent(errNo)) }, "dead"},
+			"has a round":  {func(q *Queue, d *delivery) error { return q.newJob(d).Again(time.Hour) }, "later"},
+			"begins":       {func(q *Queue, d *delivery) error { q.check(t.Context(), d, false); return nil }, "mark"},
+			"is cancelled": {func(q *Queue, d *delivery) error { d.cancelled = true; q.check(t.Context(), d, false); return nil }, ""},
+			"has begun":    {func(q *Queue, d *delivery) error { return q.look(t.Context(), d) }, ""},
+		} {
+			s := new(server)
+			q := fakeQueue(t, s, Config{})
+			s.stored = []*jetstream.RawStreamMsg{message(q, first, 7, nil)}
+			d := deliver(q, s, first, nil)
+			s.holds = func(uint64) (*jetstream.RawStreamMsg, error) { return test.holds(d) }
+			q.gaps.suspect = time.Now().Add(time.Second)
+			err := report.f(q, d)
+			got := s.took()
+			sent := strings.Contains(got, "put "+report.put) && report.put != "" || strings.HasSuffix(got, "; ack")
+			if !strings.Contains(got, "ask for 7") || sent != (name == "it is there" && what != "has begun") {
+				t.Errorf("%s, %s: it did %q", name, what, got)
+			}
+			if strings.Contains(got, "; ack") && !strings.HasSuffix(strings.Split(got, "; ack")[0], "ask for 7") {
+				t.Errorf("%s, %s: it acknowledges without a question: %q", name, what, got)
+			}
+			taken := errors.Is(err, ErrTaken)
+			if gone := name != "it is there" && name != "no answer"; what == "done" && taken != gone || d.withdrawn != (what == "has begun" && gone) {
+				t.Errorf("%s, %s: got %v, withdrawn %t", name, what, err, d.withdrawn)
+			}
+		}
+	}
+}
+
 // Without a connection a job is claimed before the attempt, because it may have been cancelled.
 func TestCheck_TheConnectionIsLost(t *testing.T) {
 	for _, held := range []bool{false, true} {
@@ -313,8 +372,9 @@ func TestCheck_TheConnectionIsLost(t *testing.T) {
 		q.nc = nc
 		s.stored = []*jetstream.RawStreamMsg{message(q, mark, 9, nats.Header{headerDone: {"1"}})}
 		d := deliver(q, s, first, func(d *delivery) { d.held, d.looked = held, held })
-		if got := q.check(t.Context(), d, false); got != skip || s.took() != "put mark; last *; ack" {
-			t.Errorf("held %t: the verdict is %v", held, got)
+		s.holds = func(uint64) (*jetstream.RawStreamMsg, error) { return nil, jetstream.ErrMsgNotFound }
+		if got, did := q.check(t.Context(), d, false), s.took(); got != skip || did != "ask for 7; last *; ask for 7" {
+			t.Errorf("held %t: the verdict is %v; it did %q", held, got, did)
 		}
 	}
 }

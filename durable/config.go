@@ -105,8 +105,7 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("durable: open: Config.MaxCrashes is %d, want at least 1, or 0 for the default", c.MaxCrashes)
 	}
 	c.Policy = withPolicyDefaults(cmp.Or(c.Policy, defaultPolicy))
-	orDefault(&c.Grace, 5*time.Second)
-	c.Grace = min(c.Grace, longest) // it is added to other times
+	c.Grace = min(cmp.Or(c.Grace, 5*time.Second), longest) // it is added to other times
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -125,11 +124,4 @@ func withPolicyDefaults(p retry.Policy) retry.Policy {
 		return p
 	}
 	return p.With(retry.AttemptTimeout(attemptTimeout))
-}
-
-func orDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }

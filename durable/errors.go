@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -19,11 +20,11 @@ var (
 	ErrRefused = errors.New("the server refused")
 	// ErrOtherConfig: the queue's stream or a consumer exists with a different configuration.
 	ErrOtherConfig = errors.New("the queue exists with another configuration")
-	// ErrGone: the queue's stream or a consumer was deleted on the server.
+	// ErrGone: the queue's stream or a consumer was deleted on the server. The queue may have begun again since: open it.
 	ErrGone = errors.New("the queue was deleted on the server")
 	// ErrTooLarge: the job is larger than the limit.
 	ErrTooLarge = errors.New("the job is too large")
-	// ErrFull: the server's disk, its memory or the account's limit is full.
+	// ErrFull: the server's disk, its memory or a limit of the account is full.
 	ErrFull = errors.New("the server has no room left")
 	// ErrNotStored: the server did not confirm the job in time. The job may have been stored or not. Put it again with the
 	// same id.
@@ -92,9 +93,12 @@ const (
 	codeStoreFailed           jetstream.ErrorCode = 10077
 	codeNoPeers               jetstream.ErrorCode = 10005
 	codeAccountLimit          jetstream.ErrorCode = 10002
-	codeMessageTooLarge       jetstream.ErrorCode = 10054
 	codeReplicas              jetstream.ErrorCode = 10074
 	codeTooManyRequests       jetstream.ErrorCode = 10167
+	codeTooManyStreams        jetstream.ErrorCode = 10027
+	codeNoMemory              jetstream.ErrorCode = 10028
+	codeMaxBytesRequired      jetstream.ErrorCode = 10113
+	codeNotUnique             jetstream.ErrorCode = 10100
 )
 
 // explain wraps err with what was being done, what it means and what to do.
@@ -110,11 +114,17 @@ func explain(what string, err error) error {
 func meaning(err error) (help string, kind error) {
 	if code := apiCode(err); code != 0 {
 		switch code {
-		case codeInsufficientResources, codeStorageExceeded, codeAccountLimit:
+		case codeInsufficientResources, codeStorageExceeded, codeAccountLimit, codeNoMemory:
 			return "free disk space, or raise the server's max_file_store, max_memory_store or the account's limits", ErrFull
+		case jetstream.JSErrCodeMaximumConsumersLimit, codeTooManyStreams:
+			return "raise the account's max_streams or max_consumers: a queue needs 1 stream with 4 consumers", ErrFull
+		case codeMaxBytesRequired:
+			return "remove max_bytes_required from the account's limits: a queue must have no limit of size, which would discard jobs", ErrRefused
+		case codeNotUnique:
+			return "if the queue was just deleted, open it again in some seconds; else delete the consumer that is not the queue's", ErrOtherConfig
 		case codeStoreFailed:
 			return "the server could not write: its disk is full or broken, look at its log", ErrFull
-		case codeMessageTooLarge:
+		case jetstream.JSErrCodeStreamMessageExceedsMaximum:
 			return "raise the stream's maximum message size, or store the data elsewhere and put a reference", ErrTooLarge
 		case codeReplicas:
 			return "Config.Replicas above 1 needs a cluster", ErrRefused
@@ -163,25 +173,20 @@ func isAuthorization(err error) bool {
 
 // transient reports whether a request that failed with err may succeed when it is repeated.
 func transient(err error) bool {
-	switch apiCode(err) {
-	case 0:
-	case codeInsufficientResources, codeStorageExceeded, codeStoreFailed, codeTooManyRequests,
-		jetstream.JSErrCodeStreamWrongLastSequenceConstant:
+	switch e, is := errors.AsType[*jetstream.APIError](err); {
+	case !is:
+		return means(err, ErrUnreachable)
+	case e.Code >= 500: // no leader, temporarily unavailable
 		return true
 	default:
-		api := apiError(err)
-		return api.Code >= 500 // no leader, temporarily unavailable
+		return slices.Contains([]jetstream.ErrorCode{codeInsufficientResources, codeStorageExceeded, codeStoreFailed, codeTooManyRequests,
+			jetstream.JSErrCodeStreamWrongLastSequenceConstant}, e.ErrorCode)
 	}
-	return means(err, ErrUnreachable)
 }
 
-func apiError(err error) *jetstream.APIError {
-	e, _ := errors.AsType[*jetstream.APIError](err)
-	return e
-}
-
+// apiCode returns the server's code of an error, 0 if it has none.
 func apiCode(err error) jetstream.ErrorCode {
-	if e := apiError(err); e != nil {
+	if e, is := errors.AsType[*jetstream.APIError](err); is {
 		return e.ErrorCode
 	}
 	return 0

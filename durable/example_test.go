@@ -68,6 +68,18 @@ func ExampleSnooze() {
 	_ = handler
 }
 
+// A job polls, in rounds without an end. The next round begins a minute after one that has succeeded.
+func ExampleJob_Again() {
+	poll := func(_ context.Context, job *durable.Job) error {
+		fmt.Println("polled by", job.ID)
+		return job.Again(time.Minute)
+	}
+	fmt.Println(poll(context.Background(), &durable.Job{ID: "feed"})) // as in a test of the handler
+	// Output:
+	// polled by feed
+	// <nil>
+}
+
 func night(now time.Time) bool { return now.Hour() < 6 }
 
 func ExampleResume() {

@@ -32,6 +32,9 @@ func (f fakeJetStream) DeleteStream(ctx context.Context, name string) error {
 
 // GetMsg returns the first message of stored from the sequence on that has the subject. It records the stage.
 func (f fakeStream) GetMsg(ctx context.Context, seq uint64, opts ...jetstream.GetMsgOpt) (*jetstream.RawStreamMsg, error) {
+	if opts == nil {
+		return f.s.held(seq)
+	}
 	subject := ">"
 	for _, o := range opts { // the type of the request is not exported
 		request := reflect.New(reflect.TypeFor[jetstream.GetMsgOpt]().In(0).Elem())
@@ -45,7 +48,7 @@ func (f fakeStream) GetMsg(ctx context.Context, seq uint64, opts ...jetstream.Ge
 	f.s.mu.Lock()
 	defer f.s.mu.Unlock()
 	for _, m := range f.s.stored {
-		if opts == nil && m.Sequence == seq || opts != nil && m.Sequence >= seq && strings.HasPrefix(m.Subject, before) && strings.HasSuffix(m.Subject, after) {
+		if m.Sequence >= seq && strings.HasPrefix(m.Subject, before) && strings.HasSuffix(m.Subject, after) {
 			return m, nil
 		}
 	}
@@ -209,8 +212,10 @@ func addConsumers(q *Queue, s *server) (due, fresh *fakeConsumer) {
 
 // job returns a message of a job, as the server delivers it for the first time.
 func job(b *backend, s *server, id string, st stage, seq uint64, h nats.Header) *fakeMsg {
+	at := time.Now().Add(-time.Minute)
+	s.delivers(seq, b.config.subject(id, st), func() time.Time { return at })
 	return &fakeMsg{s: s, subject: b.config.subject(id, st), header: h, data: []byte("data"),
-		meta: &jetstream.MsgMetadata{Sequence: jetstream.SequencePair{Stream: seq}, NumDelivered: 1, Timestamp: time.Now().Add(-time.Minute)}}
+		meta: &jetstream.MsgMetadata{Sequence: jetstream.SequencePair{Stream: seq}, NumDelivered: 1, Timestamp: at}}
 }
 
 func noHandler(context.Context, *Job) error { return nil }

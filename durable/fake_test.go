@@ -40,6 +40,35 @@ type server struct {
 	log     []string
 	sent    []*nats.Msg // copies
 	seq     uint64      // of the last message
+
+	delivered map[uint64]func() *jetstream.RawStreamMsg         // the messages of deliveries, by their sequences
+	holds     func(seq uint64) (*jetstream.RawStreamMsg, error) // answers a question for the message of a delivery, which is then recorded
+}
+
+// delivers notes the message of a delivery: a question for it finds it.
+func (s *server) delivers(seq uint64, subject string, at func() time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.delivered == nil {
+		s.delivered = make(map[uint64]func() *jetstream.RawStreamMsg)
+	}
+	s.delivered[seq] = func() *jetstream.RawStreamMsg {
+		return &jetstream.RawStreamMsg{Subject: subject, Sequence: seq, Time: at()}
+	}
+}
+
+// held answers a question for the message of a delivery.
+func (s *server) held(seq uint64) (*jetstream.RawStreamMsg, error) {
+	if s.holds != nil {
+		s.note("ask for %d", seq)
+		return s.holds(seq)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m := s.delivered[seq]; m != nil {
+		return m(), nil
+	}
+	return nil, jetstream.ErrMsgNotFound
 }
 
 func (s *server) note(format string, args ...any) {
@@ -152,11 +181,14 @@ func (m *fakeMsg) Data() []byte                              { return m.data }
 func (m *fakeMsg) Metadata() (*jetstream.MsgMetadata, error) { return m.meta, m.err }
 func (m *fakeMsg) Ack() error                                { m.s.note("ack"); return m.err }
 func (m *fakeMsg) DoubleAck(context.Context) error           { m.s.note("double ack"); return m.err }
-func (m *fakeMsg) Nak() error                                { m.s.note("nak"); return m.err }
 func (m *fakeMsg) InProgress() error                         { m.s.note("in progress"); return m.err }
 
 func (m *fakeMsg) NakWithDelay(d time.Duration) error {
-	m.s.note("nak in %v", d.Round(time.Second/10))
+	if d > 0 {
+		m.s.note("nak in %v", d.Round(time.Second/10))
+	} else {
+		m.s.note("nak")
+	}
 	return m.err
 }
 
@@ -229,6 +261,7 @@ func deliver(q *Queue, s *server, st stage, change func(*delivery)) *delivery {
 	if change != nil {
 		change(d)
 	}
+	s.delivers(d.seq, d.msg.Subject(), func() time.Time { return d.put })
 	q.leases.add(d)
 	return d
 }

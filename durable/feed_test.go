@@ -417,6 +417,7 @@ func TestFinish(t *testing.T) {
 		due := time.Now().Add(10 * time.Second)
 		for i := range 33 {
 			d := &delivery{id: "x", seq: uint64(i), deliveries: 1, held: true, feed: f, msg: &fakeMsg{s: s}, state: state{due: due}}
+			s.delivers(d.seq, "", func() time.Time { return d.put })
 			q.leases.add(d)
 			f.hold(d)
 		}

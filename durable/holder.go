@@ -43,17 +43,33 @@ func (h *holder) handBack(ctx context.Context, d *delivery, pause time.Duration)
 			h.config.Logger.Warn("an attempt that was handed back will count as one that never ended", "id", d.id, "error", err)
 		}
 	}
-	nak := d.msg.Nak
-	if pause > 0 {
-		nak = func() error { return d.msg.NakWithDelay(pause) }
-	}
-	if err := nak(); err != nil {
+	if err := d.msg.NakWithDelay(pause); err != nil {
 		h.config.Logger.Warn("a job could not be handed back, it is delivered again when its lease has run out", "id", d.id, "error", err)
 	}
 }
 
-// abandon removes a delivery and sends nothing to the server. Another worker has the job, and the server would take an
-// acknowledgement of this delivery for that worker's.
+// step returns the next step of the delivered job, with the message m.
+func (h *holder) step(d *delivery, m *nats.Msg) step {
+	return step{id: d.id, last: d.last, m: m, unbuffered: true, holds: func(ctx context.Context) error { return h.holds(ctx, d) }}
+}
+
+// holds returns errMoved if the message that was delivered is no longer stored. It asks the server only if the delivery
+// is suspect: a server that comes back with an older disk gives the sequences since then to other messages.
+func (h *holder) holds(ctx context.Context, d *delivery) error {
+	if !h.isSuspect(d, time.Now()) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, laterWait)
+	defer cancel()
+	m, err := h.jobs.GetMsg(ctx, d.seq)
+	if errors.Is(err, jetstream.ErrMsgNotFound) || err == nil && (m.Subject != d.msg.Subject() || !m.Time.Equal(d.put)) {
+		return errMoved
+	}
+	return err
+}
+
+// abandon removes a delivery and sends nothing to the server. The job is gone, or another worker has it, and the server
+// would take an acknowledgement of this delivery for that of another job, or for that worker's.
 func (h *holder) abandon(d *delivery) { h.leases.remove(d) }
 
 // drop acknowledges the delivery of a job that has moved on. If the acknowledgement is lost, the server delivers the
@@ -67,10 +83,14 @@ func (h *holder) drop(ctx context.Context, d *delivery, done bool) {
 			return
 		}
 	}
+	err := h.holds(ctx, d)
 	if !h.leases.remove(d) {
 		return
 	}
-	if err := h.acks.send(ctx, d.msg); err != nil {
+	if err == nil {
+		err = h.acks.send(ctx, d.msg)
+	}
+	if err != nil && err != errMoved {
 		h.config.Logger.Warn("a delivery could not be acknowledged", "id", d.id, "error", err)
 	}
 }
@@ -91,7 +111,7 @@ func (h *holder) unclaim(ctx context.Context, d *delivery) error {
 	if d.claimed {
 		begun--
 	}
-	seq, err := h.store(ctx, step{id: d.id, last: d.last, m: h.config.mark(d, begun)}, storePolicy.With(retry.Limit(1)))
+	seq, err := h.store(ctx, h.step(d, h.config.mark(d, begun)), storePolicy.With(retry.Limit(1)))
 	if err == nil {
 		d.last, d.begun, d.claimed, d.moved = seq, begun, false, false
 	}
@@ -142,22 +162,24 @@ func (c *Config) mark(d *delivery, begun uint64) *nats.Msg {
 	m := &nats.Msg{Subject: c.subject(d.id, mark), Header: s.header()}
 	m.Header[headerBegun] = []string{strconv.FormatUint(begun, 10)}
 	m.Header[headerDelivery] = []string{strconv.FormatUint(d.deliveries, 10)}
-	expires(m, c.markTTL(d))
+	ttl := claimTTL
+	if len(d.state.position) > 0 {
+		ttl = positionTTL
+	}
+	expires(m, max(ttl, c.Remember))
 	return m
 }
 
-// markTTL returns how long a mark of the job is kept.
-func (c *Config) markTTL(d *delivery) time.Duration {
-	if len(d.state.position) > 0 {
-		return max(positionTTL, c.Remember)
-	}
-	return max(claimTTL, c.Remember)
-}
-
-// look withdraws a delivery if its job was cancelled.
+// look withdraws a delivery if its job was cancelled or is gone.
 func (h *holder) look(ctx context.Context, d *delivery) error {
 	m, err := h.lastOf(ctx, d.id)
-	if err == nil && (m == nil || h.config.stateOf(m) == StateDone) {
+	if err == nil && m != nil && h.config.stateOf(m) != StateDone {
+		if err = h.holds(ctx, d); err != errMoved {
+			return err
+		}
+		err = nil
+	}
+	if err == nil {
 		h.leases.withdraw(d)
 	}
 	return err

@@ -3,6 +3,7 @@ package durable
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,6 +32,76 @@ func TestDone_NotStored(t *testing.T) {
 		q := fakeQueue(t, s, Config{Policy: retry.Default.With(retry.OnDone(func(context.Context, retry.Result) { t.Errorf("%s: OnDone is called", name) }))})
 		if err := q.newJob(deliver(q, s, first, nil)).Done(); err == nil {
 			t.Errorf("%s: got nil, want an error", name)
+		}
+	}
+}
+
+// A round that has succeeded ends the operation of its failures, and the next one begins without them.
+func TestAgain(t *testing.T) {
+	for name, test := range map[string]struct {
+		publish error
+		revoked bool // another worker has the job
+		want    error
+		did     string
+	}{
+		"stored":                {did: "put later; ack; recovered after 2; done: <nil>"},
+		"another worker has it": {publish: refused, did: "put later; last *"},
+		"not stored": {publish: nats.ErrPermissionViolation, want: ErrRefused,
+			did: "put later; log: the outcome of an attempt could not be stored, the job is handed back; nak in 3600s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &server{publish: func(*nats.Msg) error { return test.publish }}
+			q := fakeQueue(t, s, Config{Policy: retry.New(backoff.Constant(time.Minute), retry.Limit(2),
+				retry.OnRecovered(func(_ context.Context, r retry.Recovery) { s.note("recovered after %d", r.Retries) }),
+				retry.OnDone(func(_ context.Context, r retry.Result) { s.note("done: %v", r.Err) }))})
+			d := deliver(q, s, again, func(d *delivery) {
+				op := q.operation(t.Context(), &d.state)
+				for range 2 {
+					if _, end := op.Failed(retry.Outcome{Err: errNo}); end != nil {
+						t.Fatal(end)
+					}
+				}
+				d.state.retry, d.state.lastError, d.state.position = op.State(), "no", []byte("42")
+			})
+			d.state.user = nats.Header{"A": {"b"}}
+			job := q.newJob(d)
+			if err := job.Again(time.Hour); test.want == nil && err != nil || !errors.Is(err, test.want) {
+				t.Errorf("got %v, want %v", err, test.want)
+			}
+			if got := strings.ReplaceAll(s.took(), "1h0m0s", "3600s"); got != test.did {
+				t.Errorf("it did %q, want %q", got, test.did)
+			}
+			if err := job.Done(); !errors.Is(err, ErrSettled) {
+				t.Errorf("Done after Again: %v", err)
+			}
+			h := s.lastSent().Header
+			next := readState(h)
+			if _, has := h[headerError]; has || next.retry.Attempts() != 0 || next.user.Get("A") != "b" || string(next.position) != "42" || !next.put.Equal(d.put) {
+				t.Errorf("the next round begins with %v", h)
+			}
+			if wait := time.Until(next.due); wait < 59*time.Minute || wait > time.Hour {
+				t.Errorf("it is due in %v, want an hour", wait)
+			}
+		})
+	}
+	defer func() {
+		if v := recover(); v != "durable: Again: d is -1ns, want at least 0" {
+			t.Errorf("Again(-1) panicked with %v", v)
+		}
+	}()
+	new(Job).Again(-1)
+}
+
+// A Job that no server has delivered can be reported, in the test of a handler.
+func TestAJobOfATest(t *testing.T) {
+	for name, report := range map[string]func(*Job) error{"Done": (*Job).Done, "Fail": func(j *Job) error { return j.Fail(errNo) },
+		"Fail of nil": func(j *Job) error { return j.Fail(nil) }, "Again": func(j *Job) error { return j.Again(time.Hour) }} {
+		job := Job{ID: "x", Data: []byte("data")}
+		if err := report(&job); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := report(&job); !errors.Is(err, ErrSettled) {
+			t.Errorf("%s, a second time: %v, want ErrSettled", name, err)
 		}
 	}
 }

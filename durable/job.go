@@ -2,6 +2,7 @@ package durable
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -9,7 +10,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Job is one attempt at a job.
+// Job is one attempt at a job. Done, Fail and Again of one that no queue has delivered, in a test of a handler, store
+// nothing.
 type Job struct {
 	// ID is the same in all attempts of a job. It serves as the idempotency key.
 	ID string
@@ -19,8 +21,8 @@ type Job struct {
 	Kind string
 	// Header holds the headers set by PutHeader. It must not be changed.
 	Header nats.Header
-	// Attempt is the number of this attempt, from 1. If an attempt's outcome was not stored, the next one has the same
-	// number.
+	// Attempt is the number of this attempt, from 1, and from 1 again after Again. If an attempt's outcome was not stored,
+	// the next one has the same number.
 	Attempt int
 	// Put is when the job was put, by the server's clock, or by the client's if it was put with an id or by PutAt.
 	Put time.Time
@@ -88,10 +90,27 @@ func (j *Job) Fail(err error) error {
 	})
 }
 
+// Again reports that a round of a job that has no end, such as a poll, has succeeded. The next round begins after d. It
+// is a new operation of the policy: no failure before counts any more, for no limit, and Job.Attempt is 1. Job.ID, the
+// headers and the position of Resume stay. A handler may return what Again returns. Its errors are those of Fail. Again
+// panics when d is negative. See Snooze for an attempt that could not be made, and so has not succeeded.
+func (j *Job) Again(d time.Duration) error {
+	if d < 0 {
+		panic(fmt.Sprintf("durable: Again: d is %v, want at least 0", d))
+	}
+	return j.report("again", func(ctx context.Context) error {
+		j.takePosition()
+		return j.a.fail(ctx, j.hooked(ctx), j.d, &snooze{d, true}, j.began)
+	})
+}
+
 // report stores an outcome, unless there was one before.
 func (j *Job) report(what string, store func(context.Context) error) error {
 	if !j.settled.CompareAndSwap(false, true) {
 		return &failure{what + ": job " + j.ID, ErrSettled, nil, ""}
+	}
+	if j.a == nil { // a Job of a test, which no server has
+		return nil
 	}
 	if j.a.isClosed() {
 		return &failure{what + ": job " + j.ID, ErrClosed, nil, "Close has handed the job back, it will be attempted again"}

@@ -81,7 +81,7 @@ func (k *keeper) keepLeases() {
 // extendLeases extends the leases. They are known to be extended when the server has responded to a flush after that.
 func (k *keeper) extendLeases() {
 	now := time.Now()
-	all := k.h.leases.find(func(d *delivery) bool { return d.received.Before(now) })
+	all := k.h.leases.find(func(d *delivery) bool { return d.received.Before(now) && !d.withdrawn })
 	failed, last := 0, error(nil)
 	for _, d := range all {
 		err := d.msg.InProgress()

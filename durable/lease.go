@@ -59,7 +59,7 @@ func (l *leases) add(d *delivery) bool {
 	if l.all == nil {
 		l.all = make(map[uint64]*delivery)
 	}
-	if old := l.all[d.seq]; old != nil && old.busy {
+	if old := l.all[d.seq]; old != nil && old.busy && old.put.Equal(d.put) {
 		old.until = d.until
 		return false
 	}

@@ -17,7 +17,8 @@ import (
 // version 2.15.0 or later.
 //
 // ctx bounds Open, not the queue. If ctx has no deadline, Open gives up after 15 s. Errors match ErrUnreachable,
-// ErrRefused, ErrOtherConfig, ErrFull or ErrClosed, unless a field of c is invalid, and their texts include what to do.
+// ErrRefused, ErrOtherConfig, ErrFull, ErrGone or ErrClosed, unless a field of c is invalid, and their texts include what
+// to do.
 // Open panics when nc is nil.
 func Open(ctx context.Context, nc *nats.Conn, c Config) (*Queue, error) {
 	if nc == nil {
@@ -70,10 +71,17 @@ func (q *Queue) open(ctx context.Context) (err error) {
 	if q.first, err = q.ensureConsumer(ctx, first); err != nil {
 		return err
 	}
+	for _, s := range []stage{later, dead} {
+		switch _, err := q.ensureCounter(ctx, s); {
+		case errors.Is(err, nats.ErrPermissionViolation): // a user who only puts jobs needs no counts
+			q.config.Logger.Warn("jobs cannot be counted, so Stats fails and MaxDead bounds nothing", "error", err)
+		case err != nil:
+			return explain("open: consumer "+q.config.counter(s).Durable, err)
+		}
+	}
 	for _, s := range []stage{again, first} {
 		if err := q.sweep(ctx, s); err != nil {
-			c := &q.config
-			c.Logger.Warn("jobs that were acknowledged while the disk was full could not be removed", "error", err)
+			q.config.Logger.Warn("jobs that were acknowledged while the disk was full could not be removed", "error", err)
 		}
 	}
 	return nil

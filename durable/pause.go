@@ -13,18 +13,12 @@ func (q *Queue) Pause(ctx context.Context, until time.Time) error {
 	if !until.After(time.Now()) {
 		return fmt.Errorf("durable: pause: until is %v, want a time in the future", until.Format(time.RFC3339))
 	}
-	return q.setPause(ctx, "pause", func(ctx context.Context, consumer string) error {
-		_, err := q.jobs.PauseConsumer(ctx, consumer, until)
-		return err
-	})
+	return q.setPause(ctx, "pause", until)
 }
 
 // Unpause ends a pause. Workers get jobs within three seconds. It returns nil if there is no pause.
 func (q *Queue) Unpause(ctx context.Context) error {
-	return q.setPause(ctx, "unpause", func(ctx context.Context, consumer string) error {
-		_, err := q.jobs.ResumeConsumer(ctx, consumer)
-		return err
-	})
+	return q.setPause(ctx, "unpause", time.Time{})
 }
 
 // Paused returns until when the queue is paused, the zero time if it is not.
@@ -39,9 +33,14 @@ func (q *Queue) Paused(ctx context.Context) (time.Time, error) {
 	return *info.Config.PauseUntil, nil
 }
 
-func (q *Queue) setPause(ctx context.Context, what string, set func(ctx context.Context, consumer string) error) error {
+// setPause pauses the queue until the given time, or ends a pause if that is zero.
+func (q *Queue) setPause(ctx context.Context, what string, until time.Time) error {
 	for _, s := range []stage{again, first} {
-		err := q.ask(ctx, "CONSUMER.PAUSE."+q.config.streamName()+"."+string(s), func(ctx context.Context) error { return set(ctx, string(s)) })
+		name := string(s) + q.number
+		err := q.ask(ctx, "CONSUMER.PAUSE."+q.config.streamName()+"."+name, func(ctx context.Context) error {
+			_, err := q.jobs.PauseConsumer(ctx, name, until)
+			return err
+		})
 		if err != nil {
 			return explain(what, err)
 		}

@@ -398,8 +398,11 @@ func TestReceive(t *testing.T) {
 		"not a job":     {change: func(m *fakeMsg, _ *feed) { m.subject = "retrywhen.q.x" }, want: "log: a message is not a job"},
 		"not a message": {change: func(m *fakeMsg, _ *feed) { m.meta, m.err = nil, jetstream.ErrNotJSMessage }, want: "log: a message is not a job"},
 		"at the end":    {change: func(_ *fakeMsg, f *feed) { f.close(nil) }, want: "nak"},
-		"an attempt at it runs": {change: func(_ *fakeMsg, f *feed) {
-			f.a.leases.add(&delivery{seq: 42, busy: true})
+		"an attempt at it runs": {change: func(m *fakeMsg, f *feed) {
+			f.a.leases.add(&delivery{seq: 42, busy: true, put: m.meta.Timestamp})
+		}},
+		"an attempt at an older message of its number runs": {stage: first, ready: [2]int{0, 1}, change: func(m *fakeMsg, f *feed) {
+			f.a.leases.add(&delivery{seq: 42, busy: true, put: m.meta.Timestamp.Add(-1)})
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -56,7 +56,8 @@ func TestOpen_NoResponse(t *testing.T) {
 
 // What Open requests of a server that has the queue already, and what it does if a request fails.
 func TestOpen_Requests(t *testing.T) {
-	const all = "PUB retrywhen-q; PUB again; PUB first; PUB retrywhen-q; PUB retrywhen-q; PUB first"
+	const consumers = "PUB retrywhen-q; PUB again; PUB first; PUB count-later; PUB count-dead; "
+	const all = consumers + "PUB retrywhen-q; PUB retrywhen-q; PUB first"
 	const unswept = "; log: jobs that were acknowledged while the disk was full could not be removed"
 	for name, test := range map[string]struct {
 		fails string // the request
@@ -67,7 +68,9 @@ func TestOpen_Requests(t *testing.T) {
 		"no stream":              {fails: "$JS.API.STREAM.INFO.retrywhen-q", text: "durable: open: stream retrywhen-q: ", did: "PUB retrywhen-q"},
 		"no consumer of retries": {fails: "$JS.API.CONSUMER.INFO.retrywhen-q.again", text: "durable: open: consumer again: ", did: "PUB retrywhen-q; PUB again"},
 		"no consumer of others":  {fails: "$JS.API.CONSUMER.INFO.retrywhen-q.first", text: "durable: open: consumer first: ", did: "PUB retrywhen-q; PUB again; PUB first"},
-		"no sweep":               {fails: "$JS.API.STREAM.MSG.GET.retrywhen-q", did: "PUB retrywhen-q; PUB again; PUB first; PUB retrywhen-q" + unswept + "; PUB retrywhen-q" + unswept + "; PUB first"},
+		"no count of later ones": {fails: "$JS.API.CONSUMER.INFO.retrywhen-q.count-later", text: "durable: open: consumer count-later: ", did: "PUB retrywhen-q; PUB again; PUB first; PUB count-later"},
+		"no count of dead ones":  {fails: "$JS.API.CONSUMER.INFO.retrywhen-q.count-dead", text: "durable: open: consumer count-dead: ", did: strings.TrimSuffix(consumers, "; ")},
+		"no sweep":               {fails: "$JS.API.STREAM.MSG.GET.retrywhen-q", did: consumers + "PUB retrywhen-q" + unswept + "; PUB retrywhen-q" + unswept + "; PUB first"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := new(server)
@@ -84,6 +87,8 @@ func TestOpen_Requests(t *testing.T) {
 					return asJSON(t, jetstream.ConsumerInfo{Name: "again", Config: c.consumer(again, jetstream.ConsumerConfig{})})
 				case "$JS.API.CONSUMER.INFO.retrywhen-q.first":
 					return asJSON(t, jetstream.ConsumerInfo{Name: "first", Config: c.consumer(first, jetstream.ConsumerConfig{})})
+				case "$JS.API.CONSUMER.INFO.retrywhen-q.count-later", "$JS.API.CONSUMER.INFO.retrywhen-q.count-dead":
+					return asJSON(t, jetstream.ConsumerInfo{Name: "count"})
 				}
 				return `{"error":{"code":404,"err_code":10037,"description":"no message found"}}`
 			}

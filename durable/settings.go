@@ -60,13 +60,18 @@ func adopt[T time.Duration | int](field *T, standard T, text string, read func(s
 	return fmt.Sprint(have)
 }
 
-// protocol is the number of the protocol, which the stream has in its metadata: a change that workers of the version
-// before do not understand raises it.
-const protocol, protocolKey = "1", "retrywhen.protocol"
+// numberKey is the key of the stream's number in the metadata: a random one, which no other stream of the same name has.
+// The consumers have it in their names, and the first message as its sequence. So nothing that a worker of a deleted
+// stream sends, an acknowledgement or a step, has an effect on the next stream of that name.
+const numberKey = "retrywhen.number"
 
-// metadata returns the settings and the protocol as metadata of the stream.
+// protocolKey is the key of the protocol's number in the metadata. A change that workers of the version before do not
+// understand raises it. A stream that was made with protocol 1 keeps it: it has no number.
+const protocolKey = "retrywhen.protocol"
+
+// metadata returns the settings as metadata of the stream.
 func (c *Config) metadata() map[string]string {
-	m := map[string]string{protocolKey: protocol}
+	m := make(map[string]string)
 	for _, s := range c.settings() {
 		m[s.key()] = s.text()
 	}

@@ -88,7 +88,7 @@ func (o *outcomes) settled(ctx context.Context, d *delivery, m *nats.Msg) (bool,
 // abandons the delivery and returns false.
 func (o *outcomes) advance(ctx context.Context, d *delivery, m *nats.Msg) (bool, error) {
 	for {
-		seq, err := o.store(ctx, step{id: d.id, last: d.last, m: m}, storePolicy)
+		seq, err := o.store(ctx, o.step(d, m), storePolicy)
 		if err == nil {
 			d.last = seq
 			return true, nil
@@ -100,13 +100,13 @@ func (o *outcomes) advance(ctx context.Context, d *delivery, m *nats.Msg) (bool,
 		switch {
 		case err != nil:
 			return false, err
-		case last != nil && last.Sequence == d.seq && d.last != d.seq: // the attempt took so long that its mark has expired
+		case last == nil || o.config.stateOf(last) == StateRunning:
+			o.abandon(d) // it is gone, or another worker has it
+		case last.Sequence == d.seq && d.last != d.seq: // the attempt took so long that its mark has expired
 			d.last = d.seq
 			continue
-		case last != nil && o.config.stateOf(last) == StateRunning:
-			o.abandon(d) // another worker has it
 		default:
-			o.drop(ctx, d, last != nil && o.config.stateOf(last) == StateDone)
+			o.drop(ctx, d, o.config.stateOf(last) == StateDone)
 		}
 		return false, nil
 	}
@@ -118,11 +118,18 @@ func (o *outcomes) fail(ctx, hooks context.Context, d *delivery, failed error, b
 	if d.state.put.IsZero() {
 		d.state.put = d.put
 	}
+	op := o.operation(hooks, &d.state)
 	if s, ok := errors.AsType[*snooze](failed); ok {
 		d.state.due = at.Add(s.d)
-		return o.reschedule(ctx, d)
+		if s.done {
+			d.state.retry, d.state.lastError = retry.State{}, ""
+		}
+		stored, err := o.reschedule(ctx, d)
+		if stored && s.done {
+			o.endOperation(&op, began, nil)
+		}
+		return err
 	}
-	op := o.operation(hooks, &d.state)
 	delay, end := d.decide(&op, retry.Outcome{Err: failed, Lasted: at.Sub(began), At: at})
 	d.state.lastError = text(failed)
 	if p, ok := end.(*policyPanic); ok {
@@ -136,7 +143,8 @@ func (o *outcomes) fail(ctx, hooks context.Context, d *delivery, failed error, b
 	if delay < short {
 		return o.hold(ctx, d)
 	}
-	return o.reschedule(ctx, d)
+	_, err := o.reschedule(ctx, d)
+	return err
 }
 
 // hold keeps the job in this process for a short wait. Its state is stored in the mark, so that a worker that gets the
@@ -150,10 +158,10 @@ func (o *outcomes) hold(ctx context.Context, d *delivery) error {
 		return nil
 	}
 	d.begun, d.looked, d.claimed, d.moved, d.held = 0, true, false, false, true
-	if d.feed.hold(d) {
-		return nil
+	if !d.feed.hold(d) {
+		_, err = o.reschedule(ctx, d)
 	}
-	return o.reschedule(ctx, d)
+	return err
 }
 
 // policyPanic is the end of a job because the policy has panicked.
@@ -181,14 +189,15 @@ func text(err error) (s string) {
 	return err.Error()
 }
 
-// reschedule stores the next attempt.
-func (o *outcomes) reschedule(ctx context.Context, d *delivery) error {
+// reschedule stores the next attempt. It returns false if another worker has moved the job on.
+func (o *outcomes) reschedule(ctx context.Context, d *delivery) (bool, error) {
 	m := &nats.Msg{Header: d.state.header(), Data: d.msg.Data()}
 	o.config.schedule(d.id, m, d.state.due)
-	if _, err := o.settled(ctx, d, m); err != nil {
-		return o.notSettled(ctx, d, "store the retry of job "+d.id, err)
+	stored, err := o.settled(ctx, d, m)
+	if err != nil {
+		err = o.notSettled(ctx, d, "store the retry of job "+d.id, err)
 	}
-	return nil
+	return stored, err
 }
 
 // giveUp stores the dead letter. began is when the last attempt began, at is when the job was given up.
@@ -261,14 +270,18 @@ func (o *outcomes) endOperation(op *retry.Operation, began time.Time, err error)
 }
 
 // Snooze returns an error that postpones a job when its handler returns it: the job is attempted again after d. The
-// policy is not consulted, and the attempt does not count. Snooze panics when d is negative.
+// policy is not consulted, and the attempt does not count, neither as a failure nor as a success: the failures before
+// still count. See Job.Again for a round that has succeeded. Snooze panics when d is negative.
 func Snooze(d time.Duration) error {
 	if d < 0 {
 		panic(fmt.Sprintf("durable: Snooze: d is %v, want at least 0", d))
 	}
-	return &snooze{d}
+	return &snooze{d, false}
 }
 
-type snooze struct{ d time.Duration }
+type snooze struct {
+	d    time.Duration
+	done bool // a round of the job is done
+}
 
 func (s *snooze) Error() string { return fmt.Sprintf("durable: snooze for %v", s.d) }

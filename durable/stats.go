@@ -58,13 +58,7 @@ func (q *Queue) numbers(ctx context.Context) (s Stats, err error) {
 
 // count returns how many messages of the stage there are.
 func (b *backend) count(ctx context.Context, s stage) (int, error) {
-	want := b.config.counter(s)
-	c, err := b.jobs.Consumer(ctx, want.Durable)
-	if errors.Is(err, jetstream.ErrConsumerNotFound) {
-		if c, err = b.jobs.CreateOrUpdateConsumer(ctx, want); err == nil {
-			_, err = c.Info(ctx) // a consumer that was just created has not counted yet
-		}
-	}
+	c, err := b.ensureCounter(ctx, s)
 	if err != nil {
 		return 0, err
 	}
@@ -72,6 +66,23 @@ func (b *backend) count(ctx context.Context, s stage) (int, error) {
 		return int(n), nil
 	}
 	return b.probe(ctx, s, 1)
+}
+
+// ensureCounter returns the consumer that counts the messages of the stage, and creates it if it does not exist: it is
+// in the memory of the server only.
+func (b *backend) ensureCounter(ctx context.Context, s stage) (jetstream.Consumer, error) {
+	want := b.config.counter(s)
+	c, err := b.jobs.Consumer(ctx, want.Durable)
+	if !errors.Is(err, jetstream.ErrConsumerNotFound) {
+		return c, err
+	}
+	err = b.ask(ctx, "CONSUMER.CREATE."+b.config.streamName()+"."+want.Durable, func(ctx context.Context) error {
+		if c, err = b.jobs.CreateOrUpdateConsumer(ctx, want); err == nil {
+			_, err = c.Info(ctx) // a consumer that was just created has not counted yet
+		}
+		return err
+	})
+	return c, err
 }
 
 // probe returns 1 if there is a message of the stage from the sequence on, else 0. After a change of leader in a
@@ -102,15 +113,8 @@ type Counts struct {
 
 // Counts returns what this Queue has done. It sends no request.
 func (q *Queue) Counts() Counts {
-	return Counts{
-		Put:        q.counts.put.Load(),
-		Duplicates: q.counts.duplicates.Load(),
-		Attempts:   q.counts.attempts.Load(),
-		Done:       q.counts.done.Load(),
-		Retried:    q.counts.retried.Load(),
-		Died:       q.counts.died.Load(),
-		HandedBack: q.counts.handedBack.Load(),
-	}
+	c := &q.counts
+	return Counts{c.put.Load(), c.duplicates.Load(), c.attempts.Load(), c.done.Load(), c.retried.Load(), c.died.Load(), c.handedBack.Load()}
 }
 
 // String returns the numbers in one line.

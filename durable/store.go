@@ -39,6 +39,8 @@ type step struct {
 	// unbuffered says that the publication must not wait in the client's buffer until a lost connection is back, when the
 	// caller has its error already.
 	unbuffered bool
+	// holds returns errMoved if the step must not be published. If it is nil, it may be.
+	holds func(context.Context) error
 	// within returns the context of the tries after the first; if it is nil, they have store's ctx.
 	within func(context.Context) (context.Context, context.CancelFunc)
 	// ours reports whether a message was stored by this step. It is called after a publication without a response. If it
@@ -59,12 +61,14 @@ func (b *backend) store(ctx context.Context, s step, policy retry.Policy) (uint6
 	wait, unconfirmed, before := firstWait, false, b.nc.LastError()
 	try := func(ctx context.Context) (uint64, error) {
 		ack, err := b.publish(ctx, s, wait)
-		switch code := apiCode(err); {
+		code := apiCode(err)
+		moved := err == errMoved || code == jetstream.JSErrCodeStreamWrongLastSequence
+		switch {
 		case err == nil:
 			return ack.Sequence, nil
-		case code == jetstream.JSErrCodeStreamWrongLastSequence && !unconfirmed:
+		case moved && !unconfirmed:
 			return 0, errMoved
-		case code == jetstream.JSErrCodeStreamWrongLastSequence:
+		case moved:
 			m, looked := b.lastOf(ctx, s.id)
 			switch {
 			case looked != nil:
@@ -108,6 +112,11 @@ func (b *backend) setCondition(s step) {
 func (b *backend) publish(ctx context.Context, s step, wait time.Duration) (*jetstream.PubAck, error) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
+	if s.holds != nil {
+		if err := s.holds(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if s.unbuffered && b.nc.IsReconnecting() {
 		return nil, nats.ErrDisconnected
 	}

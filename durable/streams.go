@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -24,6 +26,7 @@ func (c *Config) stream(s jetstream.StreamConfig) jetstream.StreamConfig {
 	s.MaxMsgsPerSubject, s.MaxAge, s.MaxMsgs, s.MaxBytes = 1, 0, 0, 0
 	s.AllowMsgTTL, s.AllowMsgSchedules, s.AllowRollup = true, true, true
 	s.Metadata = merge(s.Metadata, c.metadata())
+	s.Metadata[protocolKey] = cmp.Or(s.Metadata[protocolKey], "1")
 	return s
 }
 
@@ -37,10 +40,10 @@ func merge(have, more map[string]string) map[string]string {
 // consumer returns the configuration of the consumer that all workers share for the jobs of one stage, whose present
 // one is have. Due retries have a separate consumer, so that they do not wait behind fresh jobs.
 func (c *Config) consumer(s stage, have jetstream.ConsumerConfig) jetstream.ConsumerConfig {
-	have.Durable, have.Description, have.FilterSubject = string(s), "workers of the queue "+c.Name, c.subjects("*", string(s))
+	have.Description, have.FilterSubject = "workers of the queue "+c.Name, c.subjects("*", string(s))
 	have.AckPolicy, have.AckWait, have.MaxDeliver = jetstream.AckExplicitPolicy, c.Lease, -1
 	have.MaxAckPending, have.MaxWaiting, have.BackOff = -1, maxWaiting, nil
-	have.Metadata = maps.Clone(have.Metadata)
+	have.Metadata, have.InactiveThreshold = maps.Clone(have.Metadata), 0
 	delete(have.Metadata, leaseKey) // see announceLease
 	return have
 }
@@ -66,15 +69,17 @@ func (b *backend) ensureStream(ctx context.Context) (jetstream.Stream, error) {
 	asked, name := b.config, b.config.streamName()
 	what := "open: stream " + name
 	s, err := b.js.Stream(ctx, name)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
+	for errors.Is(err, jetstream.ErrStreamNotFound) {
 		b.config.adopt(nil)
 		if err := b.config.checkSettings(asked); err != nil {
 			return nil, err
 		}
-		made := b.config.stream(jetstream.StreamConfig{})
-		orDefault(&made.Replicas, b.replicas())
+		number := 1 + rand.Uint64N(1<<52)
+		made := b.config.stream(jetstream.StreamConfig{FirstSeq: number,
+			Metadata: map[string]string{numberKey: strconv.FormatUint(number, 10), protocolKey: "2"}})
+		made.Replicas = cmp.Or(made.Replicas, b.replicas())
 		s, err = b.js.CreateStream(ctx, made)
-		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another process was faster
+		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another process was faster, but a cluster may not show its stream yet
 			s, err = b.js.Stream(ctx, name)
 		}
 	}
@@ -82,13 +87,17 @@ func (b *backend) ensureStream(ctx context.Context) (jetstream.Stream, error) {
 		return nil, explain(what, err)
 	}
 	have := s.CachedInfo().Config
-	b.config = asked
-	if p := have.Metadata[protocolKey]; p != protocol && p != "" {
-		return nil, &failure{what, ErrOtherConfig, fmt.Errorf("it has protocol %s, this process has protocol %s", p, protocol),
+	b.config, b.number = asked, "-"+have.Metadata[numberKey]
+	p, mine := have.Metadata[protocolKey], "2"
+	if b.number == "-" {
+		b.number, mine = "", "1"
+	}
+	if p != mine && p != "" {
+		return nil, &failure{what, ErrOtherConfig, fmt.Errorf("it has protocol %s, this process has protocol %s", p, mine),
 			"use the same version of this package in all processes, or choose another Config.Name"}
 	}
 	differences := b.config.adopt(have.Metadata)
-	differences.add("the protocol", cmp.Or(have.Metadata[protocolKey], "none"), protocol)
+	differences.add("the protocol", cmp.Or(p, "none"), mine)
 	want := b.config.stream(have)
 	differences = append(differences, compareStreams(have, want)...)
 	if len(differences) > 0 && !b.config.Update {
@@ -115,7 +124,7 @@ const leaseKey = "retrywhen.lease"
 // announceLease tells the workers that the lease will be shorter, and returns when all have read that and extend their
 // leases often enough. They read it four times per lease.
 func (b *backend) announceLease(ctx context.Context, s jetstream.Stream) error {
-	c, err := s.Consumer(ctx, string(first))
+	c, err := s.Consumer(ctx, string(first)+b.number)
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
 		return nil
 	}
@@ -159,14 +168,21 @@ func (b *backend) replicas() int {
 	return 1
 }
 
+// trial is how long a new consumer exists before it is known to be one of the present stream. One that was made for a
+// stream that was deleted meanwhile would bar the consumers of the next stream.
+const trial = 5 * time.Second
+
 // ensureConsumer does the same for the consumer of a stage.
 func (b *backend) ensureConsumer(ctx context.Context, st stage) (jetstream.Consumer, error) {
 	what := "open: consumer " + string(st)
-	c, err := b.jobs.Consumer(ctx, string(st))
+	name := string(st) + b.number
+	c, err := b.jobs.Consumer(ctx, name)
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
-		c, err = b.jobs.CreateConsumer(ctx, b.config.consumer(st, jetstream.ConsumerConfig{}))
+		made := b.config.consumer(st, jetstream.ConsumerConfig{Durable: name})
+		made.InactiveThreshold = trial
+		c, err = b.jobs.CreateConsumer(ctx, made)
 		if errors.Is(err, jetstream.ErrConsumerExists) {
-			c, err = b.jobs.Consumer(ctx, string(st))
+			c, err = b.jobs.Consumer(ctx, name)
 		}
 	}
 	if err != nil {
@@ -181,11 +197,19 @@ func (b *backend) ensureConsumer(ctx context.Context, st stage) (jetstream.Consu
 	d.add("MaxAckPending", have.MaxAckPending, want.MaxAckPending)
 	d.add("acknowledgement", have.AckPolicy, want.AckPolicy)
 	d.add("length of BackOff", len(have.BackOff), 0)
-	if len(d) == 0 {
-		return c, nil
-	}
-	if !b.config.Update {
+	switch {
+	case len(d) > 0 && !b.config.Update:
 		return nil, otherConfig(what, d)
+	case have.InactiveThreshold > 0:
+		s, err := b.js.Stream(ctx, b.config.streamName())
+		if err == nil && s.CachedInfo().Config.Metadata[numberKey] != b.jobs.CachedInfo().Config.Metadata[numberKey] {
+			err = jetstream.ErrStreamNotFound
+		}
+		if err != nil {
+			return nil, explain(what, err)
+		}
+	case len(d) == 0:
+		return c, nil
 	}
 	if c, err = b.jobs.UpdateConsumer(ctx, want); err != nil {
 		return nil, unchanged(what, d, err)

@@ -3,6 +3,7 @@ package durable
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -105,7 +106,7 @@ func TestEnsure(t *testing.T) {
 		return &c
 	}
 	consumer := func(change func(*jetstream.ConsumerConfig)) *jetstream.ConsumerConfig {
-		c := (&Config{Name: "q", Lease: 30 * time.Second}).consumer(first, jetstream.ConsumerConfig{})
+		c := (&Config{Name: "q", Lease: 30 * time.Second}).consumer(first, jetstream.ConsumerConfig{Durable: "first"})
 		change(&c)
 		return &c
 	}
@@ -120,17 +121,18 @@ func TestEnsure(t *testing.T) {
 		took   time.Duration
 		check  func(t *testing.T, l *library)
 	}{
-		"a new one": {did: "get create", check: func(t *testing.T, l *library) {
-			if l.stream.Replicas != 1 || l.stream.Name != "retrywhen-q" || l.consumer.Durable != "first" || l.consumer.AckWait != 30*time.Second {
+		"a new one": {did: "get create", then: "get create get update", check: func(t *testing.T, l *library) {
+			if l.stream.Replicas != 1 || l.stream.Name != "retrywhen-q" || l.stream.FirstSeq == 0 || l.stream.Metadata["retrywhen.protocol"] != "2" ||
+				l.stream.Metadata["retrywhen.number"] != fmt.Sprint(l.stream.FirstSeq) || l.consumer.Durable != "first-"+fmt.Sprint(l.stream.FirstSeq) || l.consumer.AckWait != 30*time.Second {
 				t.Errorf("created %+v and %+v", l.stream, l.consumer)
 			}
 		}},
-		"a new one with three replicas": {config: Config{Replicas: 3}, did: "get create", check: func(t *testing.T, l *library) {
+		"a new one with three replicas": {config: Config{Replicas: 3}, did: "get create", then: "get create get update", check: func(t *testing.T, l *library) {
 			if l.stream.Replicas != 3 {
 				t.Errorf("created %+v", l.stream)
 			}
 		}},
-		"another process was faster": {library: library{other: true}, did: "get create get"},
+		"another process was faster": {library: library{other: true}, did: "get create get", then: "get create get get update"},
 		"the same":                   {library: library{stream: stream(func(*jetstream.StreamConfig) {}), consumer: same}, did: "get"},
 		"the default takes the replicas that there are": {library: library{stream: stream(func(c *jetstream.StreamConfig) { c.Replicas = 5 }), consumer: same}, did: "get"},
 		"another": {library: library{stream: stream(func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour }), consumer: longer},
@@ -185,6 +187,36 @@ func TestEnsure(t *testing.T) {
 					test.check(t, l)
 				}
 			})
+		})
+	}
+}
+
+// A consumer that was made for a stream that was deleted meanwhile does not stay, so it does not bar those of the next
+// stream.
+func TestEnsureConsumer_TheStreamWasDeleted(t *testing.T) {
+	for name, next := range map[string]func(*library){
+		"and is gone":       func(l *library) { l.stream = nil },
+		"and is another":    func(l *library) { l.stream.Metadata["retrywhen.number"] = "7" },
+		"and has no number": func(l *library) { delete(l.stream.Metadata, "retrywhen.number") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := new(library)
+			q := fakeQueue(t, new(server), Config{Name: "q"})
+			q.js = l
+			if _, err := q.ensureStream(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			old := *l.stream
+			old.Metadata = maps.Clone(old.Metadata)
+			q.jobs = libraryStream{l: &library{stream: &old}}
+			next(l)
+			_, err := q.ensureConsumer(t.Context(), first)
+			if !errors.Is(err, ErrGone) || strings.Contains(strings.Join(l.log, " "), "update") {
+				t.Errorf("got %v, want ErrGone; it did %v", err, l.log)
+			}
+			if c := q.jobs.(libraryStream).l.consumer; c.InactiveThreshold != trial {
+				t.Errorf("the consumer stays: %+v", c)
+			}
 		})
 	}
 }
@@ -367,7 +399,7 @@ func TestEnsure_Metadata(t *testing.T) {
 			}
 		}
 	}
-	if keys := slices.Sorted(maps.Keys(c.metadata())); strings.Join(keys, " ") != "retrywhen.keepdead retrywhen.lease retrywhen.maxcrashes retrywhen.maxdead retrywhen.protocol retrywhen.remember" {
+	if keys := slices.Sorted(maps.Keys(c.metadata())); strings.Join(keys, " ") != "retrywhen.keepdead retrywhen.lease retrywhen.maxcrashes retrywhen.maxdead retrywhen.remember" {
 		t.Errorf("the keys are %v", keys)
 	}
 }

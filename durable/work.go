@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,10 +59,7 @@ func (q *Queue) Work(ctx context.Context, workers int, handler func(context.Cont
 		running.Go(func() { f.workLoop(handlerCtx, &running, handler) })
 	}
 	<-f.stopping
-	reason := f.err()
-	if reason == nil {
-		reason = context.Cause(ctx)
-	}
+	reason := cmp.Or(f.err(), context.Cause(ctx))
 	grace := time.AfterFunc(q.config.Grace, func() { cancel(reason) })
 	defer grace.Stop()
 	late := time.NewTimer(q.config.Grace + patience)
@@ -80,13 +78,11 @@ func (q *Queue) Work(ctx context.Context, workers int, handler func(context.Cont
 	if err := q.flush(); err != nil {
 		q.config.Logger.Warn("outcomes may not have reached the server, their attempts may be made again", "error", err)
 	}
-	switch err := f.err(); {
-	case err == ErrClosed:
-		return errors.Join(&failure{"work", ErrClosed, nil, ""}, stuck)
-	case err != nil:
-		return errors.Join(err, stuck)
+	err := f.err()
+	if err == ErrClosed {
+		err = &failure{"work", ErrClosed, nil, ""}
 	}
-	return stuck
+	return errors.Join(err, stuck)
 }
 
 // desert hands back the jobs of the handlers that have not returned, and returns an error that names them, nil if there

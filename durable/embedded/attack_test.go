@@ -490,7 +490,7 @@ func TestAttack_AScheduleThatIsFiredTwice(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			again, err := s.Consumer(t.Context(), "again")
+			again, err := s.Consumer(t.Context(), "again-"+s.CachedInfo().Config.Metadata["retrywhen.number"])
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -125,6 +125,7 @@ func TestDocument_Kinds(t *testing.T) {
 		send      = func(context.Context, string, []byte) error { return errors.New("sent at night") }
 		rowsAfter = func(at int64) stream.Stream[Row] { return stream.Of(Row{at + 1}, Row{at + 2}) }
 		copyRow   = func(_ context.Context, r Row) error { note("row %d", r.ID); return nil }
+		poll      = func(context.Context, []byte) error { note("polled"); return nil }
 		logged    bytes.Buffer
 	)
 	log.SetOutput(&logged)
@@ -141,6 +142,12 @@ func TestDocument_Kinds(t *testing.T) {
 	q.Handle("import", retry.Policy{}, func(ctx context.Context, job *durable.Job) error {
 		return durable.Resume(job, 0, rowsAfter, func(_ int64, r Row) int64 { return r.ID }).TryForEach(ctx, copyRow)
 	})
+	q.Handle("poll", retry.Policy{}, func(ctx context.Context, job *durable.Job) error {
+		if err := poll(ctx, job.Data); err != nil {
+			return err // a failure: the policy decides
+		}
+		return job.Again(time.Minute) // this round is done: the next one in a minute, and no failure counts any more
+	})
 	log.Print(q.PutAll(ctx, []durable.NewJob{ // concurrently; one result, with its error, per job
 		{Data: letter, Options: []durable.PutOption{durable.PutKind("welcome"), durable.PutHeader("traceparent", traceparent)}},
 		{Data: letter, Options: []durable.PutOption{durable.PutKind("digest")}, At: time.Now().Add(time.Hour)},
@@ -151,12 +158,13 @@ func TestDocument_Kinds(t *testing.T) {
 	}
 	put(t, q, "", durable.PutKind("import"))
 	put(t, q, "", durable.PutKind("digest"))
+	put(t, q, "", durable.PutKind("poll"))
 	work(t, q, 1, func(context.Context, *durable.Job) error { return errors.New("of no kind") })
-	eventually(t, "two jobs are done, and two wait", func() bool {
+	eventually(t, "two jobs are done, and three wait", func() bool {
 		s, err := stats(t, q)
-		return err == nil && count() == 3 && s.Later == 2 && s.Done == 2
+		return err == nil && count() == 4 && s.Later == 3 && s.Done == 2
 	})
-	for _, want := range []string{"dear 00-1", "row 1", "row 2"} {
+	for _, want := range []string{"dear 00-1", "row 1", "row 2", "polled"} {
 		if !strings.Contains(fmt.Sprint(did), want) {
 			t.Errorf("did %q, want %s too", did, want)
 		}

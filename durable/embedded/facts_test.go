@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -265,6 +266,100 @@ func TestFactDeliveriesAreCountedNotAttempts(t *testing.T) {
 	}
 }
 
+// A stream was deleted, and one of its name was created. What a worker of the old one sends about its message ends
+// nothing in the new one if the consumer has another name, and the message another sequence. With the same name and
+// sequence it does, so a queue needs a number.
+func TestFactAnAcknowledgementForADeletedStreamEndsNothing(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		consumer string
+		first    uint64
+		left     uint64
+	}{
+		"another consumer":                 {"w-2", 1, 1},
+		"another sequence":                 {"w", 42, 1},
+		"another consumer and sequence":    {"w-2", 42, 1},
+		"the same consumer, same sequence": {"w", 1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			js, s := streamOfFacts(t, nil)
+			// deliver stores a message, and delivers it to a consumer.
+			deliver := func(s jetstream.Stream, name string) (jetstream.Consumer, jetstream.Msg) {
+				t.Helper()
+				c, err := s.CreateConsumer(t.Context(), jetstream.ConsumerConfig{Durable: name, AckPolicy: jetstream.AckExplicitPolicy, AckWait: time.Hour})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := js.Publish(t.Context(), "f.x.first", nil); err != nil {
+					t.Fatal(err)
+				}
+				m, err := c.Next()
+				if err != nil {
+					t.Fatal(err)
+				}
+				return c, m
+			}
+			_, old := deliver(s, "w")
+			if err := js.DeleteStream(t.Context(), "f"); err != nil {
+				t.Fatal(err)
+			}
+			config := s.CachedInfo().Config
+			config.FirstSeq = test.first
+			s, err := js.CreateStream(t.Context(), config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, m := deliver(s, test.consumer)
+			if meta, err := m.Metadata(); err != nil || meta.Sequence.Stream != test.first {
+				t.Errorf("got %+v, %v, want the first sequence %d", meta, err, test.first)
+			}
+			_, err = js.PublishMsg(t.Context(), expecting("f.x.mark", 1, "f.x.*"))
+			if test.first == 42 && !isRefused(err) || test.first == 1 && err != nil {
+				t.Errorf("a step from the old message: %v", err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			old.InProgress()
+			old.DoubleAck(ctx)
+			i, err := c.Info(t.Context())
+			if err != nil || i.NumAckPending != int(test.left) {
+				t.Errorf("%d deliveries are pending, %v, want %d", i.NumAckPending, err, test.left)
+			}
+			_, err = s.GetMsg(t.Context(), test.first)
+			if gone := errors.Is(err, jetstream.ErrMsgNotFound); gone != (test.left == 0) {
+				t.Errorf("the message: %v", err)
+			}
+		})
+	}
+}
+
+// A stream keeps its first sequence when the server starts again, with and without messages.
+func TestFactAStreamKeepsItsFirstSequence(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for n := range uint64(3) {
+		srv, err := embedded.Start(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		nc := connect(t, srv)
+		js, err := jetstream.New(nc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n == 0 {
+			if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "f", Subjects: []string{"f.>"}, FirstSeq: 1 << 52}); err != nil {
+				t.Fatal(err)
+			}
+		} else if ack, err := js.Publish(t.Context(), "f.x", nil); err != nil || ack.Sequence != 1<<52+n-1 {
+			t.Errorf("start %d: %+v, %v", n, ack, err)
+		}
+		nc.Close()
+		srv.Close()
+	}
+}
+
 // Consume continues across restarts of the server, and every message comes.
 func TestFactConsumeGoesOnAfterRestarts(t *testing.T) {
 	t.Parallel()
@@ -395,14 +490,25 @@ func TestFactAPendingDeliveryEndsWithItsMessage(t *testing.T) {
 	})
 }
 
+// copied returns a copy of a folder, which a server may use.
+func copied(t *testing.T, dir string) string {
+	t.Helper()
+	for {
+		copied := t.TempDir()
+		err := os.CopyFS(copied, os.DirFS(dir))
+		if err == nil {
+			return copied
+		}
+		if !errors.Is(err, fs.ErrNotExist) { // else the server has removed a file meanwhile
+			t.Fatal(err)
+		}
+	}
+}
+
 // killed returns a server with what is stored in the folder of a running server at this moment, as after a kill -9.
 func killed(t *testing.T, dir string) *embedded.Server {
 	t.Helper()
-	copied := t.TempDir()
-	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
-	srv, err := embedded.Start(copied)
+	srv, err := embedded.Start(copied(t, dir))
 	if err != nil {
 		t.Fatal(err)
 	}

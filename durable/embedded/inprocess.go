@@ -3,6 +3,7 @@ package embedded
 import (
 	"net"
 	"sync"
+	"sync/atomic"
 
 	"github.com/nats-io/nats-server/v2/server"
 )
@@ -26,30 +27,26 @@ func (p inProcess) InProcessConn() (net.Conn, error) {
 // wait for the other.
 type pipe struct {
 	net.Conn
+	greeted  atomic.Bool // the client has written
+	answered atomic.Bool // the client has read since
 	mu       sync.Mutex
-	greeted  bool          // the client has written
-	answered bool          // the client has read since
 	written  chan struct{} // closed when the last write of the greeting is over
 }
 
 func (p *pipe) Read(b []byte) (int, error) {
-	p.mu.Lock()
-	greeted, answered := p.greeted, p.answered
-	p.mu.Unlock()
+	greeted := p.greeted.Load()
 	n, err := p.Conn.Read(b)
-	if greeted && !answered {
-		p.mu.Lock()
-		p.answered = true
-		p.mu.Unlock()
+	if greeted {
+		p.answered.Store(true)
 	}
 	return n, err
 }
 
 func (p *pipe) Write(b []byte) (int, error) {
+	p.greeted.Store(true)
 	p.mu.Lock()
-	p.greeted = true
-	before, answered := p.written, p.answered
-	if answered {
+	before := p.written
+	if p.answered.Load() {
 		p.mu.Unlock()
 		<-before
 		return p.Conn.Write(b)

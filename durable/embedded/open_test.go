@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"strings"
 	"sync"
@@ -83,6 +84,82 @@ func TestOpenEndsWithItsContext(t *testing.T) {
 	_, err = durable.Open(ctx, nc, durable.Config{Name: "q"})
 	if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, durable.ErrUnreachable) || took > 10*time.Second {
 		t.Errorf("got %v after %v, want the end of the context", err, took)
+	}
+}
+
+// Open makes all that a queue needs, or says which limit of the account is too low.
+func TestOpenInAnAccountWithLimits(t *testing.T) {
+	t.Parallel()
+	const enough = -1
+	for name, test := range map[string]struct {
+		streams, consumers int
+		bytesRequired      bool
+		want               error
+		text               string
+	}{
+		"no stream":       {streams: 1, consumers: enough, want: durable.ErrFull, text: "raise the account's max_streams"}, // there is another
+		"one consumer":    {streams: enough, consumers: 1, want: durable.ErrFull, text: "raise the account's max_streams or max_consumers: a queue needs 1 stream with 4 consumers"},
+		"two consumers":   {streams: enough, consumers: 2, want: durable.ErrFull, text: "open: consumer count-later: the server has no room left"},
+		"three consumers": {streams: enough, consumers: 3, want: durable.ErrFull, text: "open: consumer count-dead: the server has no room left"},
+		"just enough":     {streams: 2, consumers: 4},
+		"max_bytes":       {streams: enough, consumers: enough, bytesRequired: true, want: durable.ErrRefused, text: "remove max_bytes_required"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv := start(t)
+			open(t, srv, durable.Config{Name: "another"})
+			if err := srv.NATS().GlobalAccount().UpdateJetStreamLimits(map[string]server.JetStreamAccountLimits{"": {MaxMemory: enough, MaxStore: enough,
+				MaxStreams: test.streams, MaxConsumers: test.consumers, MaxAckPending: enough, MaxBytesRequired: test.bytesRequired}}); err != nil {
+				t.Fatal(err)
+			}
+			q, err := durable.Open(t.Context(), connect(t, srv), durable.Config{Name: "q"})
+			if test.want != nil {
+				if !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.text) {
+					t.Errorf("got %v, want %v, %q", err, test.want, test.text)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer q.Close()
+			if _, err := q.Stats(t.Context()); err != nil {
+				t.Errorf("Stats: %v", err)
+			}
+		})
+	}
+}
+
+// A user who may only put jobs opens a queue whose server has started again, so that the consumers that count are gone.
+// Open says in the log that nothing counts.
+func TestOpenWithoutThePermissionToCount(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for n := range 2 {
+		srv, err := embedded.Start(dir, embedded.Options(func(o *server.Options) {
+			o.Users = []*server.User{{Username: "all", Password: "pw"}, {Username: "putter", Password: "pw", Permissions: &server.Permissions{
+				Publish:   &server.SubjectPermission{Allow: putterPermissions},
+				Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>"}}}}}
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		user := map[int]string{0: "all", 1: "putter"}[n]
+		nc := connect(t, srv, nats.UserInfo(user, "pw"), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
+		var log journal
+		q, err := durable.Open(t.Context(), nc, durable.Config{Name: "q", Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, q, "")
+		_, err = q.Stats(t.Context())
+		denied := strings.Contains(log.String(), "jobs cannot be counted") && strings.Contains(log.String(), "CONSUMER.CREATE.retrywhen-q.count-later")
+		if denied != (n == 1) || errors.Is(err, durable.ErrRefused) != (n == 1) {
+			t.Errorf("%s: Stats: %v; logged %s", user, err, log.String())
+		}
+		q.Close()
+		nc.Close()
+		srv.Close()
 	}
 }
 

@@ -141,7 +141,7 @@ func start(s settings, dir string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &log{to: s.logger, fatal: make(chan struct{})}
+	l := &log{to: cmp.Or(s.logger, slog.New(slog.DiscardHandler)), fatal: make(chan struct{})}
 	ns.SetLoggerV2(l, false, false, false)
 	started := make(chan struct{})
 	go func() {
@@ -280,16 +280,10 @@ func (l *log) Errorf(format string, v ...any) {
 	l.mu.Lock()
 	l.last, l.at = fmt.Sprintf(format, v...), time.Now()
 	l.mu.Unlock()
-	if l.to != nil {
-		l.to.Error("nats: " + fmt.Sprintf(format, v...))
-	}
+	l.to.Error("nats: " + fmt.Sprintf(format, v...))
 }
 
-func (l *log) Warnf(format string, v ...any) {
-	if l.to != nil {
-		l.to.Warn("nats: " + fmt.Sprintf(format, v...))
-	}
-}
+func (l *log) Warnf(format string, v ...any) { l.to.Warn("nats: " + fmt.Sprintf(format, v...)) }
 
 func (l *log) Noticef(string, ...any) {}
 func (l *log) Debugf(string, ...any)  {}

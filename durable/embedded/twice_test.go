@@ -188,7 +188,8 @@ func TestAPutWithoutAResponseIsStoredOnce(t *testing.T) {
 				t.Errorf("Put sent %d messages, want both publications to be sent", n)
 			}
 			m := lastMessage(t, srv, id)
-			if m.Sequence != 1 || string(m.Data) != "data" {
+			_, s := streamOf(t, nc)
+			if m.Sequence != s.CachedInfo().Config.FirstSeq || string(m.Data) != "data" {
 				t.Errorf("the last message is %d, %q, want the first publication", m.Sequence, m.Data)
 			}
 			var attempts atomic.Int64
