@@ -205,7 +205,7 @@ func TestCheckCalls_Rows(t *testing.T) {
 		{Way: "refused for 2 s", Requests: 1, Waits: []time.Duration{s, 2 * s}, How: "succeeds after 3s", Result: `{"ok":true}`},
 		{Way: "told in a wait", Requests: 1, How: "ends when it is told to"},
 		{Way: "silence, a deadline of 10s", Requests: 2, Waits: []time.Duration{s}, How: "succeeds after 6s", Result: `{"ok":true}`},
-		{Way: "Retry-After: a day", Requests: 1, How: "fails at once", Error: "status 503"},
+		{Way: "Retry-After a day", Requests: 1, How: "fails at once", Error: "status 503"},
 	} {
 		i := slices.IndexFunc(m.Rows, func(r prove.Row) bool { return r.Way == want.Way })
 		if i < 0 || fmt.Sprint(m.Rows[i]) != fmt.Sprint(want) {

@@ -204,10 +204,10 @@ func ExampleCheckCalls() {
 		fmt.Println(m.PerCall, "requests for each call while the server is down")
 	})
 	// Output:
-	// reconnecttest: CheckCalls: 500: it sent a POST again, which may have been carried out, without an equal Idempotency-Key; does each attempt have the same Idempotency-Key? If a repeated POST has no second effect, Idempotent (--idempotent) allows it (9 of 9 such scenarios)
+	// reconnecttest: CheckCalls: 500: it sent a POST again that may have been carried out, without an equal Idempotency-Key; does each attempt have the same Idempotency-Key? If a repeated POST has no second effect, Idempotent (--idempotent) allows it (9 of 9 such scenarios)
 	// reconnecttest: CheckCalls: 501: it sent the same request again after 501; which statuses are retried? The same request gets the same answer
 	// reconnecttest: CheckCalls: silence: it still waits for an answer after 1h0m0s; is there a timeout for each attempt?
-	// reconnecttest: CheckCalls: 503 throughout: 5 of 5 runs waited equally long: 1s, then 2s; is there jitter, from random numbers that differ between programs? NoJitter (--no-jitter) allows equal waits (3 of 5 such scenarios)
+	// reconnecttest: CheckCalls: 503 throughout: 5 of 5 runs waited equally long: 1s, then 2s; is there jitter, from random numbers that differ between programs? NoJitter (--no-jitter) allows equal waits (5 of 5 such scenarios)
 	// exponential base=1s factor=2 limit=4
 	// 5 requests for each call while the server is down
 	// TestCalls passed: true

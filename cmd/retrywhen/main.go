@@ -55,10 +55,11 @@ func execute(ctx context.Context, c *cobra.Command) error {
 func newCommand(out, errOut io.Writer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "retrywhen",
-		Short: "Retry commands; break a program's connections; try a backoff before you deploy it",
+		Short: "Retry commands; prove and measure programs; try a backoff before you deploy it",
 		Long: `Retrywhen retries a command with backoff and jitter, breaks the connections of a
-program and judges what it delivers, shows the schedule of a backoff, and
-simulates what many clients with it do to a server.
+program and judges what it delivers, measures what a program's calls do when a
+server fails, shows the schedule of a backoff, and simulates what many clients
+with it do to a server.
 
 A policy is one quoted text: a curve, then its options in any order:
 
@@ -66,8 +67,8 @@ A policy is one quoted text: a curve, then its options in any order:
   linear d=1s tiled
   constant d=5s limit=10 within=1m
 
-Wrong usage and failures have the exit code 2. Run and prove have codes of their
-own.`,
+Wrong usage and failures have the exit code 2. Run, prove and measure have codes
+of their own.`,
 		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -76,7 +77,7 @@ own.`,
 	c.SetErr(errOut)
 	c.SetHelpTemplate(helpTemplate)
 	c.SetFlagErrorFunc(badFlag)
-	c.AddCommand(newRun(), newProve(), newShow(), newSim(), newLab())
+	c.AddCommand(newRun(), newProve(), newMeasure(), newShow(), newSim(), newLab())
 	c.InitDefaultCompletionCmd()
 	c.InitDefaultHelpCmd()
 	leads(c)

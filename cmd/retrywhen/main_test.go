@@ -150,6 +150,8 @@ func beChild(what string, args []string) int {
 		time.Sleep(time.Hour)
 	case "proven": // FAULT, ADDR, FILE: a client of a logServer
 		return beProven(args[0], args[1], args[2])
+	case "measured": // FAULT, URL: a client that makes a call
+		return beMeasured(args[0], args[1])
 	case "parent": // waits in a child, as a shell script does
 		c := exec.Command(os.Args[0], childWord, "trap", "0")
 		c.Stdout = os.Stdout

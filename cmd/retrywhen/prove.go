@@ -132,7 +132,7 @@ func (p *prover) check(c *cobra.Command, t *prove.Target, values string, ways, k
 	if host, port, err := net.SplitHostPort(t.Server); err != nil || host == "" || port == "" {
 		return fmt.Errorf("prove: --server is %q, want host:port, as in localhost:6379", t.Server)
 	}
-	if err := misspelt(append([]string{p.before, p.event}, p.args...)...); err != nil {
+	if err := misspelt("prove", placeholders, " and, in --event, {n}", append([]string{p.before, p.event}, p.args...)...); err != nil {
 		return err
 	}
 	for name, d := range map[string]time.Duration{"every": t.Every, "within": t.Within, "quiet": t.Quiet, "stop": t.Stop} {
@@ -161,7 +161,7 @@ func (p *prover) check(c *cobra.Command, t *prove.Target, values string, ways, k
 			t.Ways = append(t.Ways, prove.Way(w))
 		}
 	}
-	if t.Known, err = readKnown(known); err != nil {
+	if t.Known, err = readKnown("prove", known, foundKinds); err != nil {
 		return err
 	}
 	t.Client = p.client
@@ -182,29 +182,27 @@ func (p *prover) check(c *cobra.Command, t *prove.Target, values string, ways, k
 }
 
 // readKnown reads the flags --known.
-func readKnown(flags []string) (all []prove.Known, err error) {
+func readKnown(verb string, flags, kinds []string) (all []prove.Known, err error) {
 	for _, flag := range flags {
 		kind, why, _ := strings.Cut(flag, "=")
 		hint := ","
-		if !slices.Contains(foundKinds, kind) {
-			hint = nearest(kind, foundKinds, "")
+		if !slices.Contains(kinds, kind) {
+			hint = nearest(kind, kinds, "")
 			why = ""
 		}
 		if why == "" {
-			return nil, fmt.Errorf("prove: --known is %q%s want kind=why with a kind of %s", flag, hint, strings.Join(foundKinds, ", "))
+			return nil, fmt.Errorf("%s: --known is %q%s want kind=why with a kind of %s", verb, flag, hint, strings.Join(kinds, ", "))
 		}
 		all = append(all, prove.Known{Kind: prove.Kind(kind), Why: why})
 	}
 	return all, nil
 }
 
-// prove checks the target and prints what is found.
-func (p *prover) prove(ctx context.Context, t prove.Target, out, errOut io.Writer, asJSON bool) error {
+// endedBySignal returns a context that ends with the cause diedBy at a signal that ends a run.
+func endedBySignal(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, slices.DeleteFunc(received(), func(s os.Signal) bool { return !endsRun(s) || isChildNotice(s) })...)
-	defer signal.Stop(signals)
 	go func() {
 		select {
 		case s := <-signals:
@@ -212,6 +210,16 @@ func (p *prover) prove(ctx context.Context, t prove.Target, out, errOut io.Write
 		case <-ctx.Done():
 		}
 	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		cancel(nil)
+	}
+}
+
+// prove checks the target and prints what is found.
+func (p *prover) prove(ctx context.Context, t prove.Target, out, errOut io.Writer, asJSON bool) error {
+	ctx, stop := endedBySignal(ctx)
+	defer stop()
 	progress := newBar(errOut)
 	t.OnProgress = progress.show
 	t.OnFinding = func(f prove.Finding) { progress.print("retrywhen: " + line(f)) }
@@ -228,25 +236,34 @@ func (p *prover) prove(ctx context.Context, t prove.Target, out, errOut io.Write
 
 // conclude prints what was found, and returns what the exit code says.
 func conclude(report prove.Report, err error, known []prove.Known, out, errOut io.Writer, asJSON bool) error {
+	return concludeWith("prove", report.Findings, report.Missing(known), err, errOut, func(missing []string, interrupted bool) error {
+		if asJSON {
+			return writeJSON(out, report)
+		}
+		return write(out, report, missing, interrupted)
+	})
+}
+
+func concludeWith(verb string, findings []prove.Finding, missing []prove.Known, err error, errOut io.Writer, write func(missing []string, interrupted bool) error) error {
 	died, interrupted := errors.AsType[diedBy](err)
-	found := slices.ContainsFunc(report.Findings, func(f prove.Finding) bool { return f.Known == "" })
+	found := slices.ContainsFunc(findings, func(f prove.Finding) bool { return f.Known == "" })
 	busy := errors.Is(err, prove.ErrBusy)
 	if err != nil && !interrupted {
-		if len(report.Findings) == 0 || !busy && !found {
+		if len(findings) == 0 || !busy && !found {
 			return ownFailure{err}
 		}
 		if !busy {
 			fmt.Fprintln(errOut, "retrywhen:", err)
 		}
 	}
-	var missing []string
-	if err == nil {
-		for _, k := range report.Missing(known) {
-			missing = append(missing, fmt.Sprintf("known, but not found: %s (%s)", k.Kind, k.Why))
-			fmt.Fprintln(errOut, "retrywhen: prove:", missing[len(missing)-1])
+	var lines []string
+	for _, k := range missing {
+		if err == nil {
+			lines = append(lines, fmt.Sprintf("known, but not found: %s (%s)", k.Kind, k.Why))
+			fmt.Fprintf(errOut, "retrywhen: %s: %s\n", verb, lines[len(lines)-1])
 		}
 	}
-	failed := write(out, report, missing, interrupted, asJSON)
+	failed := write(lines, interrupted)
 	switch {
 	case interrupted:
 		return died
@@ -254,23 +271,24 @@ func conclude(report prove.Report, err error, known []prove.Known, out, errOut i
 		return ownFailure{failed}
 	case busy:
 		return ownFailure{err}
-	case len(missing) > 0 || found:
+	case len(lines) > 0 || found:
 		return exitCode(1)
 	}
 	return nil
+}
+
+func writeJSON(out io.Writer, v any) error {
+	e := json.NewEncoder(out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
 }
 
 // line is a finding in the output.
 func line(f prove.Finding) string { return string(f.Kind) + ": " + f.String() }
 
 // write writes a report.
-func write(out io.Writer, report prove.Report, missing []string, interrupted, asJSON bool) error {
-	if asJSON {
-		e := json.NewEncoder(out)
-		e.SetEscapeHTML(false)
-		e.SetIndent("", "  ")
-		return e.Encode(report)
-	}
+func write(out io.Writer, report prove.Report, missing []string, interrupted bool) error {
 	var lines []string
 	known := 0
 	for _, f := range report.Findings {

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/suggest"
 	"github.com/retrywhen/retrywhen/prove"
@@ -39,15 +40,16 @@ func words(r prove.Run, n int) (func(string) string, []string) {
 	return replace, append(os.Environ(), env...)
 }
 
-// misspelt returns an error for a word in braces that is nearly a placeholder. Other ones are text.
-func misspelt(texts ...string) error {
+// misspelt returns an error for a word in braces that is nearly one of the placeholders, which other says in words too.
+// Other ones are text.
+func misspelt(verb string, placeholders []string, other string, texts ...string) error {
 	for _, text := range texts {
 		for _, word := range placeholder.FindAllString(text, -1) {
 			if word[0] == '$' || slices.Contains(placeholders, word[1:len(word)-1]) {
 				continue
 			}
 			if near := suggest.Within(2, word[1:len(word)-1], placeholders); near != "" {
-				return fmt.Errorf("prove: there is no %s; did you mean {%s}? Placeholders are {addr}, {host}, {port}, {run}, {server} and, in --event, {n}", word, near)
+				return fmt.Errorf("%s: there is no %s; did you mean {%s}? Placeholders are {%s}%s", verb, word, near, strings.Join(placeholders, "}, {"), other)
 			}
 		}
 	}

@@ -21,9 +21,9 @@ import (
 
 func TestWrongUsage(t *testing.T) {
 	for line, want := range map[string]string{
-		"bogus":                                         `no command "bogus", want completion, lab, prove, run, show, sim`,
-		"shwo x":                                        `no command "shwo"; did you mean show? want completion, lab, prove, run, show, sim`,
-		"help bogus":                                    `no command "bogus", want completion, lab, prove, run, show, sim`,
+		"bogus":                                         `no command "bogus", want completion, lab, measure, prove, run, show, sim`,
+		"shwo x":                                        `no command "shwo"; did you mean show? want completion, lab, measure, prove, run, show, sim`,
+		"help bogus":                                    `no command "bogus", want completion, lab, measure, prove, run, show, sim`,
 		"help sim hord":                                 `sim: no command "hord"; did you mean herd? want boundary, choose, herd, occ, outage, overload`,
 		"completion zhs":                                `completion: no command "zhs"; did you mean zsh? want bash, fish, powershell, zsh`,
 		"--bogus":                                       "unknown flag: --bogus, see retrywhen --help",
@@ -58,6 +58,15 @@ func TestWrongUsage(t *testing.T) {
 		"sim overload --load x":                         `overload: --load is "x", want a number`,
 		"sim outage --budget x":                         `outage: --budget is "x": "x" is not a budget, want as in "budget=10,1,0.1": capacity, cost, refund, and optionally the tokens that flow in each second`,
 		"lab -p 9223372036854775808":                    `lab: --port is "9223372036854775808", want a whole number`,
+		"measure":                                       "measure: no command given, want one after --, as in: retrywhen measure -- curl -sS --fail {url}",
+		"measure --server x -- true":                    `measure: --server is "x", want host:port, as in localhost:8080`,
+		"measure --request GET -- true":                 `measure: --request is "GET", want a method and a path, as in 'POST /orders'`,
+		"measure --within 0s -- true":                   "measure: --within is 0s, want more than 0",
+		"measure --stop -1s -- true":                    "measure: --stop is -1s, want more than 0",
+		"measure --most 0 -- true":                      "measure: --most is 0, want at least 1",
+		"measure --parallel 0 -- true":                  "measure: --parallel is 0, want at least 1",
+		"measure -- curl {ur}":                          "measure: there is no {ur}; did you mean {url}? Placeholders are {url}, {addr}, {host}, {port}",
+		"measure --known sillent=x -- true":             `measure: --known is "sillent=x"; did you mean silent? want kind=why with a kind of hot, storm, silent, early, unsafe, body, half, vain, swallowed, stale, jitter, cap, late, open`,
 		"prove --server x:1":                            "prove: no command given, want one after --, as in: retrywhen prove --server localhost:6379 -- python3 client.py {addr}",
 		"prove -- true":                                 `prove: --server is "", want host:port, as in localhost:6379`,
 		"prove --server x -- true":                      `prove: --server is "x", want host:port, as in localhost:6379`,

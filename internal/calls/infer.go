@@ -85,7 +85,11 @@ func Infer(runs []*Run, awaited *Run, virtual bool) Policy {
 	case ended == len(runs) && least == most:
 		limit = most
 	}
-	f.search()
+	if f.longest <= (Rules{Virtual: virtual}).hasty() {
+		f.found = []candidate{{text: "constant d=0s"}}
+	} else {
+		f.search()
+	}
 	p := Policy{Why: f.why(runs, ended, least, most)}
 	if len(f.found) == 0 {
 		p.Why += "; no curve explains the waits"

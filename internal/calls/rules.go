@@ -120,7 +120,7 @@ func (j Rules) again(r *Run) (all []judge.Fault) {
 		method, _, _ := strings.Cut(was.Name, " ")
 		if (method == http.MethodPost || method == http.MethodPatch) && was.perhaps() && !j.Idempotent && (was.key == "" || was.key != now.key) {
 			add(fault("unsafe", "does each attempt have the same Idempotency-Key? If a repeated "+method+" has no second effect, Idempotent (--idempotent) allows it",
-				"it sent a %s again, which may have been carried out, without an equal Idempotency-Key", method))
+				"it sent a %s again that may have been carried out, without an equal Idempotency-Key", method))
 		}
 		switch dropped := was.dropped(now); {
 		case was.body != now.body:
@@ -214,8 +214,10 @@ func (j Rules) Jitter(runs []*Run) []judge.Fault {
 					}
 				}
 				if same >= alike && min(one[i], one[k]) > j.hasty() {
-					return fault("jitter", "is there jitter, from random numbers that differ between programs? NoJitter (--no-jitter) allows equal waits",
+					found := fault("jitter", "is there jitter, from random numbers that differ between programs? NoJitter (--no-jitter) allows equal waits",
 						"%d of %d runs waited equally long: %s, then %s", same, len(runs), Short(one[k]), Short(one[i]))
+					found[0].Shown = same - 1 // and once more when it is counted
+					return found
 				}
 			}
 		}

@@ -77,7 +77,7 @@ type Row struct {
 
 // Row returns the run's row.
 func (r *Run) Row() Row {
-	row := Row{Way: r.Way.Name, Requests: len(r.requests), Waits: r.waits(), How: r.how()}
+	row := Row{Way: r.Way.Name, Requests: len(r.requests), Waits: append([]time.Duration{}, r.waits()...), How: r.how()}
 	if r.Way.Name == Undisturbed {
 		row.Requests = 1 // says Target
 	}
@@ -127,18 +127,13 @@ func (r *Run) silent() bool {
 	return n > 0 && r.requests[n-1].answer.fate == silent && r.requests[n-1].over.IsZero()
 }
 
-// Short writes a duration with two or three digits.
+// Short writes a duration with three digits.
 func Short(d time.Duration) string {
-	for _, unit := range []time.Duration{time.Hour, time.Minute, time.Second, time.Millisecond} {
-		if d >= 10*unit {
-			d = d.Round(unit / 10)
-			break
-		} else if d >= unit {
-			d = d.Round(unit / 100)
-			break
-		}
+	unit := time.Duration(1)
+	for d >= 1000*unit {
+		unit *= 10
 	}
-	return exactly(d)
+	return exactly(d.Round(unit))
 }
 
 // exactly writes a duration as the text of a policy has it.

@@ -27,7 +27,6 @@ func Judge(rules Rules, runs []*Run) *Verdict {
 	}
 	for _, f := range rules.Jitter(timed) {
 		v.add(timed[0], f)
-		v.found.Faults[len(v.found.Faults)-1].Shown = alike
 	}
 	return v
 }

@@ -64,7 +64,7 @@ const (
 	Hundred     = "100 calls, 503 throughout"
 	resets      = "reset throughout"
 	kept        = "kept connection closed"
-	noWait      = "Retry-After: 0"
+	noWait      = "Retry-After 0"
 )
 
 // Ways returns all ways but the undisturbed one, in the order of a table. virtual: with those that need hours, a deadline, or a client that makes
@@ -83,12 +83,12 @@ func Ways(virtual bool) []Way {
 	}
 	ways = append(ways,
 		Way{Name: "told in a wait", answers: repeat(1, 503), always: true, Told: true},
-		Way{Name: "Retry-After: 3 (503)", answers: once(answer{status: 503, after: "3"})},
-		Way{Name: "Retry-After: 3 (429)", answers: once(answer{status: 429, after: "3"})},
-		Way{Name: "Retry-After: a date", answers: once(answer{status: 503, after: date})},
+		Way{Name: "Retry-After 3 s (503)", answers: once(answer{status: 503, after: "3"})},
+		Way{Name: "Retry-After 3 s (429)", answers: once(answer{status: 429, after: "3"})},
+		Way{Name: "Retry-After a date", answers: once(answer{status: 503, after: date})},
 		Way{Name: noWait, answers: once(answer{status: 503, after: "0"})},
-		Way{Name: "Retry-After: soon", answers: once(answer{status: 503, after: "soon"})},
-		Way{Name: "Retry-After: a day", answers: once(answer{status: 503, after: day}), Long: true})
+		Way{Name: "Retry-After soon", answers: once(answer{status: 503, after: "soon"})},
+		Way{Name: "Retry-After a day", answers: once(answer{status: 503, after: day}), Long: true})
 	for _, status := range []int{408, 425, 429, 500, 502, 504} {
 		ways = append(ways, Way{Name: strconv.Itoa(status), answers: repeat(1, status)})
 	}
@@ -111,7 +111,7 @@ func Ways(virtual bool) []Way {
 		return append(ways, silence) // silence lasts, so it is played twice at once
 	}
 	const deadline = 10 * time.Second
-	for _, w := range []Way{silence, {Name: "503", answers: repeat(1, 503), always: true}, {Name: "Retry-After: a day", answers: once(answer{status: 503, after: day})}} {
+	for _, w := range []Way{silence, {Name: "503", answers: repeat(1, 503), always: true}, {Name: "Retry-After a day", answers: once(answer{status: 503, after: day})}} {
 		w.Name += fmt.Sprintf(", a deadline of %v", deadline)
 		w.Deadline = deadline
 		ways = append(ways, w)

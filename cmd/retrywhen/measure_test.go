@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/retrywhen/retrywhen/prove"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+// beMeasured is a client that makes one call, with a fault: FAULT, URL.
+func beMeasured(fault, url string) int {
+	client := &http.Client{Timeout: 500 * time.Millisecond}
+	if os.Getenv("RETRYWHEN_URL") != url || url != "http://"+os.Getenv("RETRYWHEN_ADDR") {
+		fault = "fails"
+	}
+	for n := 1; ; n++ {
+		resp, err := client.Get(url + "/price")
+		again := fault == "hot"
+		if err == nil {
+			var text []byte
+			text, err = io.ReadAll(resp.Body)
+			_ = resp.Body.Close()
+			if s := resp.StatusCode; s == http.StatusOK && err == nil && fault != "fails" {
+				fmt.Println(string(text))
+				return 0
+			} else if s != http.StatusOK {
+				err = errors.New(resp.Status)
+				again = s == http.StatusServiceUnavailable && resp.Header.Get("Retry-After") == ""
+			}
+		}
+		if !again || n == 4 {
+			fmt.Fprintln(os.Stderr, "error:", err)
+			return 1
+		}
+		if fault != "hot" {
+			time.Sleep(100*time.Millisecond<<n + rand.N(100*time.Millisecond<<n))
+		}
+	}
+}
+
+func measureIt(t *testing.T, fault string, flags ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	args := append([]string{"measure", "--within=2s", "--stop=2s"}, flags...)
+	return inProcess(t, append(args, "--", os.Args[0], childWord, "measured", fault, "{url}")...)
+}
+
+func TestMeasure(t *testing.T) {
+	if testing.Short() {
+		t.Skip("each takes seconds")
+	}
+	t.Run("nothing", func(t *testing.T) {
+		t.Parallel()
+		out, errs, err := measureIt(t, "none", "--answer", `{"price": 12}`)
+		if err != nil || errs != "" || !strings.HasPrefix(out, "the server, to GET /price ") || !strings.Contains(out, "\npolicy: ") {
+			t.Errorf("%v %s\n%s", err, errs, out)
+		}
+		policy, _, _ := strings.Cut(out[strings.Index(out, "\npolicy: ")+9:], "\n")
+		if p, err := retry.Parse(policy); err != nil {
+			t.Error(err)
+		} else if limit, _ := p.Limit(); limit != 3 {
+			t.Errorf("got %s, want limit=3", policy)
+		}
+		for _, command := range []string{"show", "sim overload"} {
+			if !strings.Contains(out, fmt.Sprintf("\n  retrywhen %s %q\n", command, policy)) {
+				t.Errorf("there is no %s:\n%s", command, out)
+			}
+		}
+	})
+	t.Run("hot", func(t *testing.T) {
+		t.Parallel()
+		out, _, err := measureIt(t, "hot", "--json", "--known", "vain=it is a test", "--known", "half=it was, once")
+		var m prove.Measured
+		failed := json.Unmarshal([]byte(out), &m)
+		if code, _ := errors.AsType[exitCode](err); failed != nil || code != 1 {
+			t.Fatalf("%v, %v\n%s", err, failed, out)
+		}
+		if len(m.Findings) != 1 || m.Findings[0].Kind != prove.Hot || m.Policy != "constant d=0s limit=3" || m.Rows[0].Result != `{"ok":true}` || m.Rows[2].Waits == nil {
+			t.Errorf("got %+v", m)
+		}
+	})
+	t.Run("fails", func(t *testing.T) {
+		t.Parallel()
+		_, _, err := measureIt(t, "fails")
+		if _, own := errors.AsType[ownFailure](err); !own || !strings.HasPrefix(err.Error(), "prove: undisturbed: the program failed: exit status 1: error: ") {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// The table has a row for several statuses, lines have at most the terminal's width, and nothing but findings and the
+// policy has a word with a colon at its beginning.
+func TestMeasureTable(t *testing.T) {
+	t.Setenv("COLUMNS", "80")
+	t.Setenv("LC_ALL", "C.UTF-8")
+	ms := func(all ...int) (waits []time.Duration) {
+		for _, n := range all {
+			waits = append(waits, time.Duration(n)*time.Millisecond)
+		}
+		return waits
+	}
+	var out bytes.Buffer
+	err := writeMeasured(&out, prove.Measured{
+		Request: "POST /orders",
+		Rows: []prove.Row{
+			{Way: "undisturbed", Requests: 1, How: "succeeds"},
+			{Way: "503 throughout", Requests: 17, Waits: ms(1001, 2004, 4012, 8123, 16001, 30000), How: "goes on after 31s"},
+			{Way: "408", Requests: 2, Waits: ms(997), How: "succeeds after 998ms"},
+			{Way: "429", Requests: 2, Waits: ms(1012), How: "succeeds after 1.01s"},
+			{Way: "400", Requests: 1, How: "fails at once"},
+			{Way: "silence", Requests: 1, How: "still waits after 31s, and does not end when it is told to, nor later"},
+		},
+		Findings: []prove.Finding{{Kind: prove.Silent, Where: "silence", What: "it still waits", Mend: "is there a timeout?", Scenarios: 2, Shown: 2, Known: "it is slow"}},
+		Policy:   "constant d=1s", Or: []string{"linear d=1s"}, Why: "1 wait",
+	}, []string{"known, but not found: hot (once)"})
+	want := `the server, to POST /orders  requests  waits                      the program
+undisturbed                         1                             succeeds
+503 throughout                     17  1s 2s 4.01s 8.12s 16s 30s  goes on after 31s
+408 429                             2  997ms                      succeeds after 998ms
+400                                 1                             fails at once
+silence                             1                             still waits after 3…
+
+silent: silence: it still waits; is there a timeout? (2 of 2 such scenarios); known: it is slow
+known, but not found: hot (once)
+
+policy: constant d=1s
+  1 wait
+  or: linear d=1s
+  retrywhen show "constant d=1s"
+  retrywhen sim overload "constant d=1s"
+`
+	if err != nil || out.String() != want {
+		t.Errorf("%v\n%s\nwant\n%s", err, out.String(), want)
+	}
+	out.Reset()
+	if err := writeMeasured(&out, prove.Measured{Why: "a failure that goes on is not retried"}, nil); err != nil || out.String() != "  no policy: a failure that goes on is not retried\n" {
+		t.Errorf("%v, %q", err, out.String())
+	}
+}
+
+func TestMeasureDefaults(t *testing.T) {
+	got := ""
+	find(t, "measure").LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if v := f.DefValue; v != "" && v != "false" && v != "[]" {
+			got += f.Name + "=" + v + " "
+		}
+	})
+	if want := `answer={"ok":true} most=15 parallel=32 stop=5s within=30s `; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// A signal ends all runs, and what is known is printed.
+func TestMeasure_Interrupted(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var out bytes.Buffer
+	c := newCommand(&out, io.Discard)
+	c.SetArgs([]string{"measure", "--", os.Args[0], childWord, "measured", "none", "{url}"})
+	time.AfterFunc(2*time.Second, func() { cancel(diedBy{os.Interrupt}) })
+	begun := time.Now()
+	err := execute(ctx, c)
+	if death, ok := errors.AsType[diedBy](err); !ok || death.signal != os.Interrupt || time.Since(begun) > 25*time.Second {
+		t.Errorf("got %v after %v", err, time.Since(begun))
+	}
+}
