@@ -18,8 +18,9 @@ import (
 //	result    --a--------a--------a--|
 //
 // If an answer is a stream.Failure, it answers the failure with its N; an answer of another type answers the failure
-// that waits. A retry runs src again: src must be idempotent, or resume where it stopped. All other rules are those of
-// stream.RetryWhen.
+// that waits. If two such answers may come for one failure, as from a Merge of a Timer with a signal, the second may
+// meet the next failure, and start its retry without a wait: map each failure f to stream.Of(f).Delay(d). A retry runs
+// src again: src must be idempotent, or resume where it stopped. All other rules are those of stream.RetryWhen.
 func RetryWhen[T, N any](src stream.Stream[T], h func(stream.Stream[stream.Failure]) stream.Stream[N]) stream.Stream[T] {
 	here.NotNil("RetryWhen", "src", src == nil)
 	here.NotNil("RetryWhen", "h", h == nil)

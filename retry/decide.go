@@ -104,8 +104,9 @@ func (o *Operation) decide(f *Outcome, cause error) (delay time.Duration, end er
 	if c.signals != nil && o.fired() || c.resets(f) {
 		s.restart()
 	}
-	kept := *s
-	if o.planned { // it is decided as the first failure of its own row
+	var kept State
+	if o.planned { // it is decided as the first failure of a row of its own
+		kept = *s
 		s.restart()
 		s.first = o.failedAt()
 	} else if s.retries == 0 {

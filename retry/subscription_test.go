@@ -329,3 +329,25 @@ func TestSubscription_AnAttemptEndsAmidWorks(t *testing.T) {
 		}
 	})
 }
+
+// A run of Handle's stream that is kept beyond its subscription ends.
+func TestHandle_RunAgainAfterTheEnd(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		var kept failures
+		var ctx context.Context
+		p := every(0, retry.Limit(1))
+		_ = stream.Fail[int](errBoom).RetryWhen(answers(func(all failures) failures {
+			kept = p.Handle(all)
+			return func(c context.Context, yield func(stream.Failure) bool) error { ctx = c; return kept(c, yield) }
+		})).ForEach(t.Context(), func(int) {})
+		for range 2 {
+			if err := kept.ForEach(ctx, func(stream.Failure) { t.Error("an answer") }); err != nil {
+				t.Error(err)
+			}
+		}
+		own := p.Handle(stream.Of(stream.Failure{Err: errBoom, N: 2}, stream.Failure{Err: errBoom}))
+		if err := own.ForEach(ctx, func(stream.Failure) { t.Error("an answer to a failure of nobody") }); err != nil {
+			t.Error(err)
+		}
+	})
+}

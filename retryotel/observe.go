@@ -126,7 +126,10 @@ func (o *observer) gaveUp(ctx context.Context, e *retry.Error) {
 
 func (o *observer) attempted(ctx context.Context, a retry.AttemptEnd) {
 	outcome := outcomeKey.String("success")
-	if a.Err != nil {
+	switch {
+	case a.Planned:
+		outcome = outcomeKey.String("planned")
+	case a.Err != nil:
 		outcome = outcomeKey.String("failure")
 	}
 	attributes := metric.WithAttributes(o.named, outcome)
@@ -137,7 +140,7 @@ func (o *observer) attempted(ctx context.Context, a retry.AttemptEnd) {
 func (o *observer) done(ctx context.Context, r retry.Result) {
 	attributes := append(end(ctx, r), o.named, attribute.Bool("retry.retried", r.Retries > 0))
 	o.operations.Add(ctx, 1, metric.WithAttributes(attributes...))
-	if r.Attempts == 0 || r.Attempts == 1 && r.Err == nil {
+	if r.Attempts == 0 || r.Retries == 0 && r.Err == nil {
 		return
 	}
 	now := time.Now()

@@ -617,3 +617,26 @@ func TestMistakesPanic(t *testing.T) {
 	}
 	_ = retry.Run(t.Context(), linear(0, retryotel.Observe("x", meter, tracer)), func(context.Context) error { return errDown })
 }
+
+// A planned end is neither a failure nor an outage, and an operation with no other end has no span.
+func TestObserve_Planned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := observe()
+		run := 0
+		_ = stream.Stream[int](func(_ context.Context, yield func(int) bool) error {
+			time.Sleep(5 * time.Minute)
+			if run++; !yield(run) || run == 4 {
+				return nil
+			}
+			return retry.Planned(errDown)
+		}).RetryWhen(linear(1, o.option)).ForEach(t.Context(), func(int) {})
+		same(t, "metrics", o.metrics(t), `
+retry.attempt.duration s retry.outcome=planned: 3 of 900
+retry.attempt.duration s retry.outcome=success: 1 of 300
+retry.attempts {attempt} retry.outcome=planned: 3
+retry.attempts {attempt} retry.outcome=success: 1
+retry.down {outage}: 0
+retry.operations {operation} retry.outcome=success retry.retried=false: 1`)
+		same(t, "spans", o.ended(), "")
+	})
+}

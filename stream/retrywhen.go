@@ -88,19 +88,9 @@ func (f RetryHandlerFunc) Handle(failures Stream[Failure]) Stream[Failure] { ret
 // RetryWhen starts no goroutine. It keeps only the last failure, unless one run of the failures lags behind another.
 func (s Stream[T]) RetryWhen(h RetryHandler) Stream[T] {
 	s.require("RetryWhen")
-	requireFunc(attempt.IsNil(h), "RetryWhen: h")
+	do(func() { requireFunc(attempt.IsNil(h), "RetryWhen: h") })
 	return func(ctx context.Context, yield func(T) bool) error {
 		r := retrying[T]{source: s, handler: h, ctx: ctx}
-		_, r.repeats = h.(attempt.Repeats)
-		if named, ok := h.(interface{ Name() string }); ok {
-			r.subscription.Name = named.Name()
-		}
-		if timed, ok := h.(interface{ Clock(context.Context) Clock }); ok {
-			r.clock = timed.Clock(ctx)
-		} else {
-			r.clock = clock.From(ctx)
-		}
-		r.subscription.Context, r.subscription.Began = ctx, r.clock.Now()
 		r.deliver = func(v T) bool {
 			if r.gate != free {
 				if r.gate != first {
@@ -118,18 +108,14 @@ func (s Stream[T]) RetryWhen(h RetryHandler) Stream[T] {
 			r.gate = free
 			return true
 		}
-		observer := attempt.ObserverOf(h)
-		if observer != nil && observer.Early() {
-			r.gate = first
-			r.policy, r.observed = observer.Observe(&r.subscription), true
+		r.begin()
+		if r.attempt(); r.ended && !r.observed {
+			if r.observer != nil {
+				r.observer.Over(&r.subscription, r.end(r.err))
+			}
+			return r.err
 		}
-		switch r.attempt(); {
-		case r.observed, !r.ended:
-			return r.retry(observer)
-		case observer != nil:
-			observer.Over(&r.subscription, r.end(r.err))
-		}
-		return r.err
+		return r.retry()
 	}
 }
 
@@ -171,8 +157,9 @@ type retrying[T any] struct {
 	err          error // the last failure, or what the stream returns once ended
 	last         error // the last failure, nil if it was a planned end
 	ended        bool
-	observed     bool
-	policy       attempt.Driver // of a handler that is a policy, once it is observed
+	observer     attempt.Observer // of the handler; nil if it has none
+	observed     bool             // it was told of the subscription
+	policy       attempt.Driver   // of a handler that is a policy, once it is observed
 }
 
 // gate says what a value of the attempt meets.
@@ -185,16 +172,36 @@ const (
 	shut              // the consumer wants no more values
 )
 
+// begin asks the handler what it is.
+func (r *retrying[T]) begin() {
+	_, r.repeats = r.handler.(attempt.Repeats)
+	if named, ok := r.handler.(interface{ Name() string }); ok {
+		r.subscription.Name = named.Name()
+	}
+	if timed, ok := r.handler.(interface{ Clock(context.Context) Clock }); ok {
+		r.clock = timed.Clock(r.ctx)
+	} else {
+		r.clock = clock.From(r.ctx)
+	}
+	r.subscription.Context, r.subscription.Began = r.ctx, r.clock.Now()
+	if r.observer = attempt.ObserverOf(r.handler); r.observer != nil && r.observer.Early() {
+		r.observe()
+		r.gate = first
+	}
+}
+
+func (r *retrying[T]) observe() { r.policy, r.observed = r.observer.Observe(&r.subscription), true }
+
 // retry makes the attempts after the first one, and returns what the stream returns.
-func (r *retrying[T]) retry(observer attempt.Observer) (err error) {
+func (r *retrying[T]) retry() (err error) {
 	returned := false
 	defer func() {
 		if r.failures.close(); !returned {
 			r.subscription.End(nil)
 		}
 	}()
-	if observer != nil && !r.observed {
-		r.policy = observer.Observe(&r.subscription)
+	if r.observer != nil && !r.observed {
+		r.observe()
 	}
 	switch {
 	case r.ended:

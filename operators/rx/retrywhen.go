@@ -7,6 +7,7 @@ import (
 
 	"github.com/reactivex/rxgo/v2"
 
+	"github.com/retrywhen/retrywhen/internal/attempt"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -51,8 +52,7 @@ func require(function, argument string, present bool) {
 }
 
 func requireHandler(function string, h stream.RetryHandler) {
-	f, ok := h.(stream.RetryHandlerFunc)
-	require(function, "h", h != nil && (!ok || f != nil))
+	require(function, "h", !attempt.IsNil(h))
 }
 
 // Observable is an rxgo.Observable that also has RetryWhen. Wrap makes one.

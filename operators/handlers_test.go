@@ -1,0 +1,122 @@
+package operators_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/retrywhen/retrywhen/internal/check"
+	"github.com/retrywhen/retrywhen/operators"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// embeds is a handler only as a value.
+type embeds struct{ retry.Policy }
+
+// pointed is a handler as a nil pointer too.
+type pointed struct{}
+
+func (*pointed) Handle(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+	return failures
+}
+
+// A nil handler panics when the stream is built, also a nil pointer to what is a handler only as a value.
+func TestHandlers_Nil(t *testing.T) {
+	for kind, h := range map[string]stream.RetryHandler{
+		"nil": nil, "function": stream.RetryHandlerFunc(nil), "*Policy": (*retry.Policy)(nil), "embedding": (*embeds)(nil),
+	} {
+		for want, build := range map[string]func(){
+			"stream: RetryWhen: h is nil": func() { stream.Of(1).RetryWhen(h) },
+			"operators: Resume: h is nil": func() {
+				operators.Resume(0, func(int) stream.Stream[int] { return stream.Of(1) }, func(at, _ int) int { return at }, h)
+			},
+			"operators: ResumeMarked: h is nil":    func() { operators.ResumeMarked(0, func(int) marks { return nil }, h) },
+			"operators: ResumePositions: h is nil": func() { operators.ResumePositions(0, func(int) marks { return nil }, h) },
+			"operators: RetryChans: h is nil": func() {
+				operators.RetryChans(t.Context(), func(context.Context) (<-chan int, <-chan error) { return nil, nil }, h)
+			},
+			"operators: Poll: h is nil": func() {
+				operators.Poll(time.Second, 0, func(context.Context, int) ([]int, int, error) { return nil, 0, nil }, h)
+			},
+		} {
+			if got := check.Recovered(build); got != want {
+				t.Errorf("%s: panicked with %v, want %s", kind, got, want)
+			}
+		}
+	}
+	if err := stream.Of(1).RetryWhen((*pointed)(nil)).ForEach(t.Context(), func(int) {}); err != nil {
+		t.Error(err)
+	}
+}
+
+// A bookmark ends the outage of each retried stream around, as stream.Works does.
+func TestResumeMarked_ABookmarkEndsTheOutagesAround(t *testing.T) {
+	var notes []string
+	policy := func(name string) retry.Policy {
+		return retry.New(retry.Default.Backoff(), retry.OnRecovered(func(context.Context, retry.Recovery) { notes = append(notes, name) }))
+	}
+	synctest.Test(t, func(t *testing.T) {
+		opened, run := 0, 0
+		inner := operators.ResumeMarked(0, func(int) marks {
+			if opened++; opened == 2 {
+				return broken()
+			}
+			return stream.Of(bookmark(1)).Concat(stream.Of(at(2)).Delay(time.Hour))
+		}, policy("inner"))
+		outer := stream.Stream[int](func(ctx context.Context, yield func(int) bool) error {
+			if run++; run == 1 {
+				return errBoom
+			}
+			if opened = 1; run == 2 {
+				time.AfterFunc(time.Minute, func() { notes = append(notes, "a minute later") })
+			}
+			return inner(ctx, yield)
+		})
+		err := outer.RetryWhen(policy("outer")).RetryWhen(policy("around it")).ForEach(t.Context(), func(v int) { notes = append(notes, fmt.Sprint(v)) })
+		if got, want := fmt.Sprint(notes), "[inner outer a minute later 2]"; err != nil || got != want {
+			t.Errorf("got %s, %v, want %s", got, err, want)
+		}
+	})
+}
+
+// A signal that is merged with the answers to the failures: if an answer bears its failure's number, each attempt but
+// those of the signal has waited. Of answers without it, the second may be taken for one to the next failure.
+func TestRetryWhen_AnswersThatRace(t *testing.T) {
+	const delay = time.Second
+	for name, c := range map[string]struct {
+		answer func(f stream.Failure) stream.Stream[stream.Failure]
+		early  bool
+	}{
+		"with the number":    {func(f stream.Failure) stream.Stream[stream.Failure] { return stream.Of(f).Delay(delay) }, false},
+		"without the number": {func(stream.Failure) stream.Stream[stream.Failure] { return stream.Of(stream.Failure{}).Delay(delay) }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			early := 0
+			for range 500 {
+				synctest.Test(t, func(t *testing.T) {
+					var failed time.Time
+					run := 0
+					src := stream.Stream[int](func(context.Context, func(int) bool) error {
+						if run++; run == 3 && time.Since(failed) < delay {
+							early++
+						}
+						if failed = time.Now(); run == 3 {
+							return nil
+						}
+						return errBoom
+					})
+					_ = src.RetryWhen(stream.RetryHandlerFunc(func(all stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+						signal := stream.Of(stream.Failure{N: 1}).Delay(delay) // at the end of the first wait
+						return operators.SwitchMap(all, c.answer).Merge(signal)
+					})).ForEach(t.Context(), func(int) {})
+				})
+			}
+			if (early > 0) != c.early {
+				t.Errorf("%d of 500 attempts began before their wait was over", early)
+			}
+		})
+	}
+}
