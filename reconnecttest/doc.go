@@ -9,8 +9,8 @@
 // once: what broke, at which event or write, what was lost or repeated, and what usually mends it. t is a *testing.T,
 // or a struct that embeds one: then the faults go to the struct's Errorf. Check and CheckResume panic in a bubble.
 //
-// To dial takes 1 ms, and what is written arrives 50 µs later. A fault must be over within 10 minutes. Repeated values
-// are watched for 10 s. Time does not go back from run to run: each begins an hour after the latest instant of those
+// To dial takes 1 ms, and what is written arrives 50 µs later. A fault must be over within 10 minutes. Repeated values,
+// and connections of a client that has ended, are watched for 10 s. Time does not go back from run to run: each begins an hour after the latest instant of those
 // before.
 //
 // # Between a test and a finding

@@ -140,6 +140,51 @@ func ticking(ctx context.Context, dial reconnecttest.Dial, got func(string)) err
 	return context.Cause(ctx)
 }
 
+// leaving is a server that says bye after four minutes of a connection, and ends it.
+func leaving(serve serving) serving {
+	return func(ctx context.Context, l net.Listener) { serve(ctx, leaver{l}) }
+}
+
+type leaver struct{ net.Listener }
+
+func (l leaver) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err == nil {
+		time.AfterFunc(4*time.Minute, func() {
+			_, _ = io.WriteString(conn, "bye\n")
+			_ = conn.Close()
+		})
+	}
+	return conn, err
+}
+
+// withPlannedEnds is a client of a server that is leaving. An hour has more of its ends than its policy has retries.
+func withPlannedEnds(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
+	open := func(last int) stream.Stream[string] {
+		return func(ctx context.Context, yield func(string) bool) error {
+			return connected(ctx, dial, last, func(conn net.Conn) error {
+				for in := bufio.NewReader(conn); ; {
+					_ = conn.SetReadDeadline(time.Now().Add(30 * time.Second))
+					line, err := in.ReadString('\n')
+					switch {
+					case ctx.Err() != nil:
+						return context.Cause(ctx)
+					case err != nil:
+						return err
+					case line == "bye\n":
+						return retry.Planned(errors.New("bye"))
+					case line == "\n":
+						stream.Works(ctx)
+					case !yield(strings.TrimSpace(line)):
+						return nil
+					}
+				}
+			})
+		}
+	}
+	return operators.Resume(0, open, number, reconnect.With(retry.Limit(8))).ForEach(ctx, got)
+}
+
 // serveAnswers serves a log of n lines to long polls: each is answered with the next line, or after 10 s with nothing.
 func serveAnswers(n int) serving {
 	return serveAfter(n, func() time.Duration { return 10 * time.Second })
@@ -218,6 +263,10 @@ var right = []struct {
 	{"operators: Resume that starts over after a minute that worked", feeding(with(retry.New(backoff.Exponential(time.Second, 2).Cap(time.Minute).Jitter(jitter.Equal), retry.ResetAfter(time.Minute)))), nil},
 	{"operators: Resume that gives up", feeding(with(reconnect.With(retry.Limit(8)))), []reconnecttest.Option{reconnecttest.GivesUp()}},
 	{"operators: Resume, slow waits", feeding(with(retry.New(backoff.Exponential(30*time.Second, 2).Cap(4*time.Minute).Jitter(jitter.Equal), retry.ResetAfterItems(1)))), nil},
+	{"operators: Resume, a server's ends are planned", feeding(func(connect connect) ints {
+		open := func(at int) ints { return connect(at).Timeout(30 * time.Second).MustNotEnd(retry.Planned(io.EOF)) }
+		return operators.Resume(0, open, latest, reconnect)
+	}), nil},
 	{"operators: Buffer", feeding(func(connect connect) ints { return faultless(connect).Buffer(3) }), nil},
 	{"marked: ResumeMarked", feeding(func(connect connect) ints {
 		return operators.ResumeMarked(0, func(at int) stream.Stream[operators.Marked[int, int]] {
@@ -374,6 +423,7 @@ var right = []struct {
 		}, got)
 	}), nil},
 	{"TCP: over the library", of(serveLines(events), following), nil},
+	{"TCP: over the library, planned ends", of(leaving(serveLines(events)), withPlannedEnds), []reconnecttest.Option{reconnecttest.GivesUp()}},
 	{"TCP: a new connection each 15 minutes, with an overlap", of(serveLines(events), overlapping), nil},
 	{"HTTP: long polls over kept connections", of(serveAnswers(events), longPolls{}.run), nil},
 	{"HTTP: long polls on a connection each", of(serveAnswers(events), longPolls{once: true}.run), nil},
