@@ -48,7 +48,7 @@ func TestEvents_ComeBack(t *testing.T) {
 // A topic that was left and subscribed again, at an older event, begins there, though nothing but its position has changed.
 func TestSubscribe_Again(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, dial := pipe()
+		l, dial := check.Pipe()
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		var server sync.WaitGroup
@@ -120,35 +120,3 @@ func serve(ctx context.Context, l net.Listener) {
 		}
 	}))
 }
-
-// pipes is a listener whose connections are made by dial.
-type pipes struct {
-	conns  chan net.Conn
-	closed chan struct{}
-	once   sync.Once
-}
-
-func pipe() (l net.Listener, dial reconnecttest.Dial) {
-	p := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
-	return p, func(ctx context.Context, _, _ string) (net.Conn, error) {
-		client, server := net.Pipe()
-		select {
-		case p.conns <- server:
-			return client, nil
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
-}
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.conns:
-		return c, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (p *pipes) Close() error   { p.once.Do(func() { close(p.closed) }); return nil }
-func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
