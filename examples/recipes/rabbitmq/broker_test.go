@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// broker is a queue that speaks the methods of AMQP 0-9-1 that a consumer needs. It does what RabbitMQ does with what
+// broker is a queue that speaks the methods of AMQP 0-9-1 that a consumer and a publisher need. It does what RabbitMQ does with what
 // is not acknowledged: when a channel or its connection ends, the messages return to their places in the queue and come
 // again as redelivered; an acknowledgement of a tag that the channel does not have closes the channel. It is not
 // RabbitMQ, whose server is heavy.
@@ -19,6 +19,7 @@ type broker struct {
 	mu        sync.Mutex
 	ready     []message // sorted
 	consumers []*session
+	sessions  []*session
 	dead      []int // the rejected messages
 	done      []int // the acknowledged messages
 }
@@ -28,11 +29,13 @@ type message struct {
 	redelivered bool
 }
 
-// session is a connection with one channel and one consumer.
+// session is a connection with one consumer, and one channel of publishers.
 type session struct {
 	b         *broker
 	conn      net.Conn
 	out       chan []byte // written by one goroutine
+	consumer  uint16      // its channel
+	published uint64
 	prefetch  int
 	tag       string
 	delivered uint64
@@ -49,6 +52,7 @@ const (
 	channelOpen, channelOpenOk, channelClose                          = 20<<16 | 10, 20<<16 | 11, 20<<16 | 40
 	basicQos, basicQosOk, basicConsume, basicConsumeOk                = 60<<16 | 10, 60<<16 | 11, 60<<16 | 20, 60<<16 | 21
 	basicDeliver, basicAck, basicReject                               = 60<<16 | 60, 60<<16 | 80, 60<<16 | 90
+	channelCloseOk, confirmSelect, confirmSelectOk                    = 20<<16 | 41, 85<<16 | 10, 85<<16 | 11
 )
 
 // publish puts the messages first to last into the queue.
@@ -65,7 +69,7 @@ func (b *broker) publish(first, last int) {
 func (b *broker) silence() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, s := range b.consumers {
+	for _, s := range b.sessions {
 		s.silent = true
 	}
 }
@@ -74,7 +78,7 @@ func (b *broker) silence() {
 func (b *broker) cut() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, s := range b.consumers {
+	for _, s := range b.sessions {
 		_ = s.conn.Close()
 	}
 }
@@ -96,6 +100,9 @@ func (b *broker) consumed() bool {
 // serve serves a connection until it ends.
 func (b *broker) serve(t testing.TB, conn net.Conn) {
 	s := &session{b: b, conn: conn, out: make(chan []byte, 1000), unacked: map[uint64]message{}}
+	b.mu.Lock()
+	b.sessions = append(b.sessions, s)
+	b.mu.Unlock()
 	var writing sync.WaitGroup
 	writing.Go(func() {
 		for frame := range s.out {
@@ -131,8 +138,8 @@ func (b *broker) serve(t testing.TB, conn net.Conn) {
 	}
 	_ = conn.Close()
 	b.mu.Lock()
-	b.consumers = slices.DeleteFunc(b.consumers, func(other *session) bool { return other == s })
-	s.requeue()
+	b.sessions = slices.DeleteFunc(b.sessions, func(other *session) bool { return other == s })
+	s.cancel()
 	b.mu.Unlock()
 	close(ended)
 	writing.Wait()
@@ -149,15 +156,22 @@ func (s *session) read(t testing.TB, in io.Reader) bool {
 	if _, err := io.ReadFull(in, payload); err != nil {
 		return false
 	}
-	if header[0] != frameMethod {
-		return true
-	}
-	channel, method, arguments := binary.BigEndian.Uint16(header[1:]), binary.BigEndian.Uint32(payload), payload[4:]
+	channel := binary.BigEndian.Uint16(header[1:])
 	s.b.mu.Lock()
 	defer s.b.mu.Unlock()
-	if s.silent {
+	switch {
+	case s.silent:
+		return true
+	case header[0] == frameBody:
+		s.published++
+		s.b.ready = append(s.b.ready, message{n: int(binary.BigEndian.Uint32(payload))})
+		s.method(channel, basicAck, s.published, 0)
+		s.b.dispatch()
+		return true
+	case header[0] != frameMethod:
 		return true
 	}
+	method, arguments := binary.BigEndian.Uint32(payload), payload[4:]
 	switch method {
 	case connectionStartOk:
 		s.method(0, connectionTune, uint16(10), uint32(1<<17), uint16(heartbeat.Seconds()))
@@ -168,6 +182,13 @@ func (s *session) read(t testing.TB, in io.Reader) bool {
 		return false
 	case channelOpen:
 		s.method(channel, channelOpenOk, long(""))
+	case confirmSelect:
+		s.method(channel, confirmSelectOk)
+	case channelClose:
+		if channel == s.consumer {
+			s.cancel()
+		}
+		s.method(channel, channelCloseOk)
 	case basicQos:
 		s.prefetch = int(binary.BigEndian.Uint16(arguments[4:]))
 		s.method(channel, basicQosOk)
@@ -175,6 +196,7 @@ func (s *session) read(t testing.TB, in io.Reader) bool {
 		tag := arguments[2+1+int(arguments[2]):]
 		s.tag = string(tag[1 : 1+tag[0]])
 		s.method(channel, basicConsumeOk, short(s.tag))
+		s.consumer = channel
 		s.b.consumers = append(s.b.consumers, s)
 	case basicAck, basicReject:
 		tag := binary.BigEndian.Uint64(arguments)
@@ -184,8 +206,7 @@ func (s *session) read(t testing.TB, in io.Reader) bool {
 		case !ok:
 			t.Errorf("the client acknowledges the unknown tag %d", tag)
 			s.method(channel, channelClose, uint16(406), short("PRECONDITION_FAILED - unknown delivery tag"), uint32(method))
-			s.b.consumers = slices.DeleteFunc(s.b.consumers, func(other *session) bool { return other == s })
-			s.requeue()
+			s.cancel()
 		case method == basicReject:
 			s.b.dead = append(s.b.dead, m.n)
 		default:
@@ -196,8 +217,9 @@ func (s *session) read(t testing.TB, in io.Reader) bool {
 	return true
 }
 
-// requeue returns what is not acknowledged. The caller has the broker's lock.
-func (s *session) requeue() {
+// cancel ends the consumer, and returns what is not acknowledged. The caller has the broker's lock.
+func (s *session) cancel() {
+	s.b.consumers = slices.DeleteFunc(s.b.consumers, func(other *session) bool { return other == s })
 	for _, m := range s.unacked {
 		s.b.ready = append(s.b.ready, message{m.n, true})
 	}
@@ -214,9 +236,9 @@ func (b *broker) dispatch() {
 			b.ready = b.ready[1:]
 			s.delivered++
 			s.unacked[s.delivered] = m
-			s.method(1, basicDeliver, short(s.tag), s.delivered, m.redelivered, short(""), short("jobs"))
-			s.frame(frameHeader, 1, bytes(uint16(60), uint16(0), uint64(4), uint16(0)))
-			s.frame(frameBody, 1, bytes(uint32(m.n)))
+			s.method(s.consumer, basicDeliver, short(s.tag), s.delivered, m.redelivered, short(""), short("jobs"))
+			s.frame(frameHeader, s.consumer, bytes(uint16(60), uint16(0), uint64(4), uint16(0)))
+			s.frame(frameBody, s.consumer, bytes(uint32(m.n)))
 		}
 	}
 }

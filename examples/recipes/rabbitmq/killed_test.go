@@ -22,7 +22,9 @@ func program(ctx context.Context, e *killed.Effects, args []string) error {
 			return new(net.Dialer).DialContext(ctx, network, args[0])
 		})(ctx)
 	}
-	jobs := rabbitmq.Consume(connect, "jobs", 2*heartbeat, 2, reconnect, retry.Default, func(_ context.Context, d rabbitmq.Delivery) error {
+	links := rabbitmq.Connect(connect, connecting)
+	defer links.Close()
+	jobs := rabbitmq.Consume(links, "jobs", 2*heartbeat, 2, reconnect, retry.Default, func(_ context.Context, d rabbitmq.Delivery) error {
 		e.Apply(nil, number(d))
 		return nil
 	})

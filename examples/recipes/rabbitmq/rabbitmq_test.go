@@ -40,6 +40,9 @@ func dial(d dialer) func(context.Context) (*amqp.Connection, error) {
 
 var reconnect = retry.New(backoff.Exponential(time.Second, 2).Cap(30*time.Second).Jitter(jitter.Equal), retry.ResetAfterItems(1))
 
+// connecting is the policy of the connection that all share.
+var connecting = reconnect.With(retry.AttemptTimeout(2 * heartbeat))
+
 func number(d rabbitmq.Delivery) int { return int(binary.BigEndian.Uint32(d.Body)) }
 
 // The recipe comes back from every break of its connection, before and in the middle of each of the broker's writes.
@@ -68,7 +71,9 @@ func TestConsume_ComesBack(t *testing.T) {
 	reconnecttest.Check(t, func() reconnecttest.Run[int] {
 		return reconnecttest.Run[int]{Serve: serve, Client: func(ctx context.Context, d reconnecttest.Dial, got func(int)) error {
 			handle := func(context.Context, rabbitmq.Delivery) error { return nil }
-			jobs := rabbitmq.Consume(dial(d), "jobs", 2*heartbeat, 2, reconnect, retry.Default, handle)
+			links := rabbitmq.Connect(dial(d), connecting)
+			defer links.Close()
+			jobs := rabbitmq.Consume(links, "jobs", 2*heartbeat, 2, reconnect, retry.Default, handle)
 			return jobs.ForEach(ctx, func(d rabbitmq.Delivery) { got(number(d)) })
 		}}
 	}, reconnecttest.AtLeastOnce(), reconnecttest.AnyOrder())
@@ -89,8 +94,10 @@ func TestConsume_Idle(t *testing.T) {
 			serving.Go(func() { b.serve(t, server) })
 			return client, nil
 		}
-		p := reconnect.With(retry.OnRecovered(func(context.Context, retry.Recovery) { stop() }))
-		_, err := rabbitmq.Consume(dial(network), "jobs", 2*heartbeat, 1, p, retry.Default, nil).Collect(ctx)
+		p := reconnect.With(retry.OnWorks(func(context.Context, int) { stop() }))
+		links := rabbitmq.Connect(dial(network), connecting)
+		defer links.Close()
+		_, err := rabbitmq.Consume(links, "jobs", 2*heartbeat, 1, p, retry.Default, nil).Collect(ctx)
 		if b.cut(); !errors.Is(err, context.Canceled) {
 			t.Errorf("not recovered: %v", err)
 		}
@@ -154,7 +161,9 @@ func TestConsume(t *testing.T) {
 			}
 			cancel()
 		})
-		err := rabbitmq.Consume(dial(network), "jobs", 2*heartbeat, workers, reconnect, each, handle).ForEach(ctx, func(rabbitmq.Delivery) {})
+		links := rabbitmq.Connect(dial(network), connecting)
+		err := rabbitmq.Consume(links, "jobs", 2*heartbeat, workers, reconnect, each, handle).ForEach(ctx, func(rabbitmq.Delivery) {})
+		links.Close()
 		b.cut()
 		serving.Wait()
 		again := 0
@@ -168,6 +177,57 @@ func TestConsume(t *testing.T) {
 		}
 		if !errors.Is(err, context.Canceled) || late > 0 || len(b.dead) != n/100 || again > silences*2*workers || breaks < 5 {
 			t.Errorf("%v; %d late calls; %d effects repeated in %d breaks, %d of them silent; rejected: %v", err, late, again, breaks, silences, b.dead)
+		}
+	})
+}
+
+// Eight publishers and a consumer share one connection that breaks: each message is handled, and there is no connection
+// but one after each break.
+func TestPublish(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const publishers, each = 8, 50
+		b, serving := &broker{}, sync.WaitGroup{}
+		connections := 0
+		network := func(context.Context, string, string) (net.Conn, error) {
+			connections++
+			client, server := net.Pipe()
+			serving.Go(func() { b.serve(t, server) })
+			return client, nil
+		}
+		links := rabbitmq.Connect(dial(network), connecting)
+		ctx, cancel := context.WithCancel(t.Context())
+		var publishing sync.WaitGroup
+		for p := range publishers {
+			publishing.Go(func() {
+				for n := range each {
+					m := amqp.Publishing{Body: binary.BigEndian.AppendUint32(nil, uint32(p*each+n))}
+					err := retry.Run(ctx, reconnect, func(ctx context.Context) error { return rabbitmq.Publish(ctx, links, "", "jobs", m) })
+					if err != nil {
+						t.Error(err)
+					}
+					time.Sleep(100 * time.Millisecond)
+				}
+			})
+		}
+		seen, breaks := map[int]bool{}, 0
+		publishing.Go(func() {
+			for ; breaks < 3; breaks++ {
+				time.Sleep(1234 * time.Millisecond)
+				b.cut()
+			}
+		})
+		err := rabbitmq.Consume(links, "jobs", 2*heartbeat, 4, reconnect, reconnect, func(context.Context, rabbitmq.Delivery) error { return nil }).
+			ForEach(ctx, func(d rabbitmq.Delivery) {
+				if seen[number(d)] = true; len(seen) == publishers*each {
+					cancel()
+				}
+			})
+		publishing.Wait()
+		links.Close()
+		b.cut()
+		serving.Wait()
+		if !errors.Is(err, context.Canceled) || len(seen) != publishers*each || connections > 1+breaks {
+			t.Errorf("%d messages, %d connections for %d breaks: %v", len(seen), connections, breaks, err)
 		}
 	})
 }
