@@ -181,8 +181,8 @@ func TestConsume(t *testing.T) {
 	})
 }
 
-// Eight publishers and a consumer share one connection that breaks: each message is handled, and there is no connection
-// but one after each break.
+// Eight publishers, and then a consumer, share one connection that breaks: each message is handled, and there is no
+// connection but one after each break.
 func TestPublish(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const publishers, each = 8, 50
@@ -195,7 +195,8 @@ func TestPublish(t *testing.T) {
 			return client, nil
 		}
 		links := rabbitmq.Connect(dial(network), connecting)
-		ctx, cancel := context.WithCancel(t.Context())
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
 		var publishing sync.WaitGroup
 		for p := range publishers {
 			publishing.Go(func() {
@@ -216,13 +217,13 @@ func TestPublish(t *testing.T) {
 				b.cut()
 			}
 		})
+		publishing.Wait()
 		err := rabbitmq.Consume(links, "jobs", 2*heartbeat, 4, reconnect, reconnect, func(context.Context, rabbitmq.Delivery) error { return nil }).
 			ForEach(ctx, func(d rabbitmq.Delivery) {
 				if seen[number(d)] = true; len(seen) == publishers*each {
 					cancel()
 				}
 			})
-		publishing.Wait()
 		links.Close()
 		b.cut()
 		serving.Wait()
