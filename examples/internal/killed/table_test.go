@@ -20,7 +20,7 @@ func TestTable(t *testing.T) {
 	_, table, _ := strings.Cut(string(text), "\n## Killed, and started again\n")
 	table, _, _ = strings.Cut(table, "\n## ")
 	// They store nothing, or their tests break connections only.
-	has := map[string]bool{"endpoint": true, "kafkagroup": true, "nostr": true, "poller": true, "subscriptions": true, "upload": true, "internal": true}
+	has := map[string]bool{"endpoint": true, "kafkagroup": true, "nostr": true, "poller": true, "oauth": true, "kubernetes": true, "subscriptions": true, "upload": true, "webhook": true, "internal": true}
 	for _, row := range regexp.MustCompile(`(?m)^\| ([^|]+) \| \[(\w+)\]\(([\w/]+)\).*`).FindAllStringSubmatch(table, -1) {
 		system, recipe, folder := row[1], row[2], row[3]
 		has[recipe] = true
