@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -39,13 +40,14 @@ type Shared[T any] struct {
 	closeWith func(T)           // nil: nothing
 	renewAt   func(T) time.Time // nil: never
 
+	current atomic.Pointer[value[T]] // what callers get, nil if there is none; changed with the lock
+
 	mu       sync.Mutex  // for what follows; nothing but a few assignments runs while it is held
-	current  *value[T]   // what callers get; nil if there is none
 	unproven *value[T]   // the value that the row's running attempt has opened
 	values   []*value[T] // those that were not disposed of
 	round    *round      // what callers wait for; nil if nothing is on its way
 	row      row
-	busy     int           // calls of f, rounds, and the call of Close, that have not returned
+	busy     int           // values and rounds that are not over, and the first call of Close
 	idle     chan struct{} // nil until Close is called; closed when busy is 0
 }
 
@@ -162,24 +164,21 @@ type mark struct {
 func (m *mark) Error() string { return m.err.Error() }
 func (m *mark) Unwrap() error { return m.err }
 
-// findMark returns the mark of a Shared in err's tree, nil if there is none.
-func findMark(err error, of any) *mark {
-	switch e := err.(type) {
-	case *mark:
-		if e.of == of {
-			return e
-		}
-		return findMark(e.err, of)
-	case interface{ Unwrap() error }:
-		return findMark(e.Unwrap(), of)
-	case interface{ Unwrap() []error }:
-		for _, inner := range e.Unwrap() {
-			if m := findMark(inner, of); m != nil {
-				return m
-			}
-		}
+// As is for findMark: to all others a mark is its error.
+func (m *mark) As(target any) bool {
+	f, ok := target.(*found)
+	ok = ok && f.of == m.of
+	if ok {
+		f.mark = m
 	}
-	return nil
+	return ok
+}
+
+// found is the mark of a Shared that is looked for in the tree of an error.
+type found struct {
+	error
+	of   any
+	mark *mark
 }
 
 // Close ends s: callers that wait return ErrClosed at once, as every later call does. It ends the contexts of all

@@ -20,8 +20,8 @@ import (
 // request's context, or the policy's MaxRetryAfter, RoundTrip returns at once, with nothing sent, a *retry.Error whose
 // Cause matches retry.ErrDeadline or retry.ErrMaxRetryAfter and whose Last is the *StatusError of the response.
 //
-// Use one Transport for each credential: the 429 of one user would close the gate for all. Do not use Gate with a server
-// that gives each refused request a time of its own, as Slots does.
+// Use one Transport for each credential: the 429 of one user would close the gate for all. Do not use Gate with a
+// server that gives each refused request a time of its own, as Slots does.
 func Gate() Option {
 	return func(s *settings) { s.gate = &gate{closed: map[string]closing{}} }
 }

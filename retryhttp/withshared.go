@@ -20,8 +20,8 @@ import (
 // use BufferBody in NewTransport), if the value was opened for this request, or if the second value is refused too. A
 // value is proven (retry.Shared) by any other response.
 //
-// If no value can be had, RoundTrip returns an error that wraps that of s.Do. Nothing was sent then, so that NewTransport
-// retries a POST too. s.Do waits under the request's context: an AttemptTimeout of NewTransport's policy should leave
+// If no value can be had, RoundTrip returns an error that wraps that of s.Do. Nothing was sent then, so NewTransport
+// may retry a POST too. s.Do waits under the request's context: an AttemptTimeout of NewTransport's policy should leave
 // time for an open and its retries.
 //
 // After a redirect to another host, the request is sent without the value. WithShared can be nested, with other

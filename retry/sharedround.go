@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/attempt"
 	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/handoff"
 	"github.com/retrywhen/retrywhen/internal/timer"
-	"github.com/retrywhen/retrywhen/stream"
 )
 
 // round is one open with the pause before it, on its own goroutine; or the decision about a value that broke before it
@@ -22,16 +20,14 @@ type round struct {
 	outcome handoff.Outcome
 	ctx     context.Context         // of the open
 	end     context.CancelCauseFunc // nil for a decision
-	due     time.Time               // of the open
-	fires   uint64
-	pausing bool // it has not begun to open: it ends when all callers have left
-	waiting int  // callers
+	pausing bool                    // it has not begun to open: it ends when all callers have left
+	waiting int                     // callers
 }
 
 // row is what has become of the opens in a row.
 type row struct {
-	op       *Operation // nil: the next open begins one. A round that has begun to open owns it
-	ended    bool       // op has given up: the next open continues its State
+	op       *Operation // nil: the next open continues state. A round that has begun to open owns it
+	state    State      // after the last failure
 	failed   Error      // the last failure, without a Cause
 	due      time.Time  // no open begins before
 	fires    uint64     // of the policy's signals, at the failure
@@ -48,14 +44,14 @@ func (r *row) pause(now time.Time, fires uint64) time.Duration {
 
 // begin begins a round. The caller has the lock.
 func (s *Shared[T]) begin(base context.Context) {
-	if op := s.row.op; op != nil && op.state.attempts > 0 {
-		base = attempt.With(base, op.state.attempts+1)
+	if n := s.row.state.attempts + 1; n > 1 {
+		base = attempt.With(base, n)
 	}
-	r := &round{done: make(chan struct{}), due: s.row.due, fires: s.row.fires, pausing: true}
+	r := &round{done: make(chan struct{}), pausing: true}
 	r.ctx, r.end = context.WithCancelCause(base)
 	s.unproven, s.round = nil, r
 	s.busy++
-	go s.run(r)
+	go s.run(r, s.row)
 }
 
 // leave ends a caller's wait for a round. It returns the round's error, nil if it has none or is not over, and repeats
@@ -79,47 +75,43 @@ func (s *Shared[T]) leave(r *round) error {
 }
 
 // run is a round's goroutine.
-func (s *Shared[T]) run(r *round) {
+func (s *Shared[T]) run(r *round, row row) {
 	defer s.done()
-	c := s.config
-	t := timer.New(c.clockUnder(r.ctx))
-	c.wait(r.ctx, &t, r.due.Sub(t.Now()), r.fires)
+	c, t, op := s.config, timer.New(s.config.clockUnder(r.ctx)), row.op
+	c.wait(r.ctx, &t, row.due.Sub(t.Now()), row.fires)
 	s.mu.Lock()
 	if r != s.round { // all have left, or Close was called
 		s.mu.Unlock()
 		return
 	}
-	op, ended := s.row.op, s.row.ended
 	r.pausing, s.row.due = false, time.Time{}
 	s.mu.Unlock()
-	hooks := context.WithoutCancel(r.ctx)
-	switch {
-	case op == nil:
-		op = new(Operation)
-		op.begin(hooks, c)
-	case ended:
-		next := Policy{c}.Continue(hooks, op.state, op.last)
-		op = &next
-	default:
+	if hooks := context.WithoutCancel(r.ctx); op != nil {
 		op.ctx, op.timer = hooks, timer.Timer{}
+	} else {
+		next := Policy{c}.Continue(hooks, row.state, row.failed.Last)
+		op = &next
 	}
 	var left *value[T]
 	defer func() {
 		if left != nil {
-			s.dispose(left)
+			s.release(left)
 		}
 	}()
 	s.settle(r, op, func() { s.attempt(r, op, &left) })
 }
 
-// attempt opens a value. *left becomes a value that nobody will use: the new one, until callers get it, or the one that
-// it replaces.
+// attempt opens a value. *left becomes a value that callers do not get: the new one, until they do, or the one that it
+// replaces.
 func (s *Shared[T]) attempt(r *round, op *Operation, left **value[T]) {
 	op.beginAttempt()
-	opened, err := s.opened(r, op.theClock())
+	opened, err := s.opened(r, op)
 	if err == nil {
 		v := &value[T]{v: opened, end: r.end, opened: op.now()}
-		*left = v
+		v.users.Store(1)
+		s.mu.Lock()
+		s.busy, s.values, *left = s.busy+1, append(s.values, v), v
+		s.mu.Unlock()
 		first, _ := s.config.pauseAfter(State{}, nil)
 		v.soonest = v.opened.Add(first)
 		if s.renewAt != nil {
@@ -128,7 +120,15 @@ func (s *Shared[T]) attempt(r *round, op *Operation, left **value[T]) {
 		if !v.renew.IsZero() && v.renew.Before(v.soonest) {
 			v.renew = v.soonest
 		}
-		if s.publish(r, op, v, left) {
+		s.mu.Lock()
+		living := r.ctx.Err() == nil
+		if living {
+			*left = s.current.Swap(v)
+			s.unproven, s.row.op = v, op
+			s.complete(r, nil)
+		}
+		s.mu.Unlock()
+		if living {
 			return
 		}
 	}
@@ -138,54 +138,32 @@ func (s *Shared[T]) attempt(r *round, op *Operation, left **value[T]) {
 }
 
 // opened calls open, and ends its context when AttemptTimeout has passed.
-func (s *Shared[T]) opened(r *round, clock stream.Clock) (T, error) {
+func (s *Shared[T]) opened(r *round, op *Operation) (T, error) {
 	if d := s.config.attemptTimeout; d >= 0 {
-		var over atomic.Bool
-		late := clock.AfterFunc(d, func() {
-			if over.CompareAndSwap(false, true) {
-				r.end(context.DeadlineExceeded)
-			}
-		})
+		timeout, stop := withTimeout(r.ctx, op.theClock(), d)
+		pending := context.AfterFunc(timeout, func() { r.end(context.Cause(timeout)) })
 		defer func() {
-			late.Stop()
-			if !over.CompareAndSwap(false, true) {
+			if !pending() {
 				<-r.ctx.Done() // it is being ended
 			}
+			stop()
 		}()
 	}
 	return s.open(r.ctx)
-}
-
-// publish makes v the value that callers get, unless its context has ended.
-func (s *Shared[T]) publish(r *round, op *Operation, v *value[T], left **value[T]) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if r.ctx.Err() != nil {
-		return false
-	}
-	old := s.current
-	if *left = nil; old != nil && old.users == 0 {
-		*left = old
-	}
-	s.current, s.unproven, s.values = v, v, append(s.values, v)
-	s.row.op, s.row.ended = op, false
-	s.complete(r, nil)
-	return true
 }
 
 // failed lets the policy decide about a failure, and ends the round.
 func (s *Shared[T]) failed(r *round, op *Operation, f Outcome) {
 	next := row{op: op, fires: s.config.fires()}
 	delay, end := op.Failed(f)
-	if end == nil {
-		next.failed = *op.errorOf(nil, op.state.retries-1) // the retry is yet to come
-		next.dictated = dictated(f.Err) > 0
-	} else {
-		next.ended, next.failed = true, *op.errorOf(nil, op.state.retries)
+	retries := op.state.retries - 1 // the last one is yet to come
+	if next.dictated = dictated(f.Err) > 0; end != nil {
+		retries++
 		delay, next.dictated = s.config.pauseAfter(op.state, f.Err)
 		_ = op.Done(Outcome{Err: end})
+		next.op = nil
 	}
-	next.due = op.failedAt().Add(delay)
+	next.state, next.failed, next.due = op.state, *op.errorOf(nil, retries), op.failedAt().Add(delay)
 	s.mu.Lock()
 	s.row = next
 	s.complete(r, end)
@@ -199,11 +177,10 @@ func (s *Shared[T]) failed(r *round, op *Operation, f Outcome) {
 // pauseAfter returns the delay of the retry after s, whatever the limits, and whether the failure dictates it. Without a
 // failure it is the backoff's.
 func (c *config) pauseAfter(s State, failure error) (delay time.Duration, dictates bool) {
-	b := &c.curve
+	b, u := &c.curve, 0.0
 	if c.curves != nil && failure != nil {
 		b = c.curveFor(failure)
 	}
-	u := 0.0
 	if b.random {
 		u = c.draw(b, &s)
 	}
@@ -213,6 +190,8 @@ func (c *config) pauseAfter(s State, failure error) (delay time.Duration, dictat
 	return b.After(s.retries+1, s.previous, u), false
 }
 
+var errNoReturn = errors.New("retry: Shared: open has panicked, or called runtime.Goexit")
+
 // settle calls f, which ends the round. If a panic or runtime.Goexit prevents that, settle ends it, as after a permanent
 // failure, and those who wait repeat the panic; so does settle if nobody waits, or if it runs on a call's goroutine.
 func (s *Shared[T]) settle(r *round, op *Operation, f func()) {
@@ -221,9 +200,10 @@ func (s *Shared[T]) settle(r *round, op *Operation, f func()) {
 			return
 		}
 		delay, _ := s.config.pauseAfter(op.state, nil)
-		fires, due := s.config.fires(), op.now().Add(delay)
+		failed := Error{Last: errNoReturn, Attempts: op.state.attempts + 1}
+		next := row{op: op, state: op.state, failed: failed, due: op.now().Add(delay), fires: s.config.fires()}
 		s.mu.Lock()
-		s.row = row{op: op, failed: Error{Last: errNoReturn, Attempts: op.state.attempts + 1}, due: due, fires: fires}
+		s.row = next
 		alone := r.waiting == 0
 		s.complete(r, nil)
 		s.mu.Unlock()
@@ -233,8 +213,6 @@ func (s *Shared[T]) settle(r *round, op *Operation, f func()) {
 	}()
 	r.outcome.Of(f)
 }
-
-var errNoReturn = errors.New("retry: Shared: open has panicked, or called runtime.Goexit")
 
 // complete ends a round, unless all have left it or Close has ended it. The caller has the lock.
 func (s *Shared[T]) complete(r *round, err error) {
@@ -248,26 +226,25 @@ func (s *Shared[T]) complete(r *round, err error) {
 func (s *Shared[T]) shut() {
 	defer s.done()
 	s.mu.Lock()
-	v, r, op, values := s.current, s.round, s.row.op, slices.Clone(s.values)
-	if s.row.ended || r != nil && !r.pausing { // then it is over, or the round's
-		op = nil
-	}
-	s.current, s.unproven, s.row = nil, nil, row{}
-	unused := v != nil && v.users == 0
+	v, r, op, values := s.current.Swap(nil), s.round, s.row.op, slices.Clone(s.values)
+	s.unproven, s.row = nil, row{}
 	if r != nil {
+		if !r.pausing { // op is the round's
+			op = nil
+		}
 		s.complete(r, ErrClosed)
+		if r.end != nil {
+			r.end(ErrClosed)
+		}
 	}
 	s.mu.Unlock()
-	if r != nil && r.end != nil {
-		r.end(ErrClosed)
-	}
 	for _, v := range values {
 		v.end(ErrClosed)
 	}
 	if op != nil {
 		_ = op.Done(Outcome{Err: ErrClosed})
 	}
-	if unused {
-		s.dispose(v)
+	if v != nil {
+		s.release(v)
 	}
 }

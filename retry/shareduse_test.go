@@ -729,6 +729,16 @@ func TestShared_OnAMockClock(t *testing.T) {
 	})
 }
 
+func TestShared_DoAllocatesNothingForAHealthyValue(t *testing.T) {
+	s := share(every(0))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	if n := testing.AllocsPerRun(100, func() { _ = s.Do(ctx, use) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+	s.Close()
+}
+
 func TestShared_InvalidArguments(t *testing.T) {
 	s := share(every(0))
 	check.Panics(t, "retry: NewShared: open is nil", func() { retry.NewShared[int](every(0), nil) })

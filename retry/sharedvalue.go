@@ -2,6 +2,7 @@ package retry
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -18,25 +19,21 @@ type value[T any] struct {
 	soonest time.Time // the next open comes no earlier, although v is proven
 	renew   time.Time // of RenewAt; zero: never
 	proven  atomic.Bool
-	users   int // calls of f that have it; for Shared.mu
+	users   atomic.Int64 // calls of f that have it, and one while it is the current value
 }
 
-// hold makes the caller, who has the lock, a user of v.
-func (s *Shared[T]) hold(v *value[T]) {
-	v.users++
-	s.busy++
+// hold adds a user, unless the last one has gone.
+func (v *value[T]) hold() bool {
+	for {
+		if n := v.users.Load(); n == 0 || v.users.CompareAndSwap(n, n+1) {
+			return n > 0
+		}
+	}
 }
 
 // acquire returns a value that the caller must release, and whether it was there. It waits for one until ctx ends.
 func (s *Shared[T]) acquire(ctx context.Context) (v *value[T], there bool, err error) {
-	if ctx.Err() == nil {
-		s.mu.Lock()
-		if v = s.current; v != nil {
-			s.hold(v)
-		}
-		s.mu.Unlock()
-	}
-	if v == nil {
+	if v = s.current.Load(); v == nil || ctx.Err() != nil || !v.hold() {
 		v, err = s.wait(ctx)
 		return v, false, err
 	}
@@ -48,28 +45,33 @@ func (s *Shared[T]) acquire(ctx context.Context) (v *value[T], there bool, err e
 
 // wait is acquire where there was no value.
 func (s *Shared[T]) wait(ctx context.Context) (*value[T], error) {
-	clock, without := s.config.clockUnder(ctx), withoutRetries(ctx)
+	c, clock, without := s.config, s.config.clockUnder(ctx), withoutRetries(ctx)
 	deadline, limited := ctx.Deadline()
 	for {
-		base, now, fires, end := openContext(ctx), clock.Now(), s.config.fires(), ending.ContextError(ctx)
+		base, now, fires, end := openContext(ctx), clock.Now(), c.fires(), ending.ContextError(ctx)
 		s.mu.Lock()
-		v, closed := s.current, s.idle != nil
-		if rest := s.row.pause(now, fires); v == nil && end == nil && rest > 0 {
-			end = s.config.impatience(rest, s.row.dictated, without, limited, deadline.Sub(now))
-		}
-		if closed || end != nil {
-			err := s.row.failed
+		v, failed, rest := s.current.Load(), s.row.failed, s.row.pause(now, fires)
+		switch {
+		case s.idle != nil:
 			s.mu.Unlock()
-			if closed {
-				return nil, ErrClosed
-			}
-			err.Cause, err.Name = end, s.config.name
-			return nil, &err
-		}
-		if v != nil {
-			s.hold(v)
+			return nil, ErrClosed
+		case end != nil:
+		case v != nil:
+			v.hold()
 			s.mu.Unlock()
 			return v, nil
+		case rest <= 0:
+		case without:
+			end = ErrWithoutRetries
+		case s.row.dictated && c.maxRetryAfter >= 0 && rest > c.maxRetryAfter:
+			end = reached{ErrMaxRetryAfter, int64(c.maxRetryAfter), rest}
+		case limited && rest >= deadline.Sub(now):
+			end = ErrDeadline
+		}
+		if end != nil {
+			s.mu.Unlock()
+			failed.Cause, failed.Name = end, c.name
+			return nil, &failed
 		}
 		if s.round == nil {
 			s.begin(base)
@@ -87,20 +89,6 @@ func (s *Shared[T]) wait(ctx context.Context) (*value[T], error) {
 	}
 }
 
-// impatience returns why a caller does not wait for the rest of a pause, nil if it does. left is the time until its
-// deadline, if it has one.
-func (c *config) impatience(rest time.Duration, dictated, without, limited bool, left time.Duration) error {
-	switch {
-	case without:
-		return ErrWithoutRetries
-	case dictated && c.maxRetryAfter >= 0 && rest > c.maxRetryAfter:
-		return reached{ErrMaxRetryAfter, int64(c.maxRetryAfter), rest}
-	case limited && rest >= left:
-		return ErrDeadline
-	}
-	return nil
-}
-
 // renewAhead begins an open if it is time to renew v.
 func (s *Shared[T]) renewAhead(ctx context.Context, v *value[T]) {
 	now := s.config.clockUnder(ctx).Now()
@@ -109,7 +97,7 @@ func (s *Shared[T]) renewAhead(ctx context.Context, v *value[T]) {
 	}
 	base, fires := openContext(ctx), s.config.fires()
 	s.mu.Lock()
-	if v == s.current && s.round == nil && s.row.pause(now, fires) <= 0 {
+	if v == s.current.Load() && s.round == nil && s.row.pause(now, fires) <= 0 {
 		s.begin(base)
 	}
 	s.mu.Unlock()
@@ -117,11 +105,10 @@ func (s *Shared[T]) renewAhead(ctx context.Context, v *value[T]) {
 
 // openContext returns the context of an open that a caller begins.
 func openContext(caller context.Context) context.Context {
-	ctx := context.Background()
 	if c := clock.From(caller); !clock.IsSystem(c) {
-		ctx = clock.With(ctx, c)
+		return clock.With(context.Background(), c)
 	}
-	return ctx
+	return context.Background()
 }
 
 // use calls f with v, and releases v. broken says that f's error has s's mark; end is the error with which the policy
@@ -134,14 +121,14 @@ func (s *Shared[T]) use(ctx context.Context, v *value[T], f func(context.Context
 		}
 		return false, nil, nil
 	}
-	m := findMark(err, s)
-	if m == nil {
+	m := found{of: s}
+	if !errors.As(err, &m) {
 		return false, nil, err
 	}
-	if top, ok := err.(*mark); ok && top == m {
-		err = m.err
+	if err == error(m.mark) {
+		err = m.mark.err
 	}
-	return true, s.breaks(v, m.err), err
+	return true, s.breaks(v, m.mark.err), err
 }
 
 // prove records that a call has succeeded with v: if v is what the row's last attempt has opened, the row has ended.
@@ -162,17 +149,15 @@ func (s *Shared[T]) prove(v *value[T]) {
 // breaks records that v is broken because of err. If that is a failure with which the policy gives up, it returns the
 // error for those who wait for a value.
 func (s *Shared[T]) breaks(v *value[T], err error) error {
-	fires := s.config.fires()
-	var r *round
+	fires, r := s.config.fires(), (*round)(nil)
 	s.mu.Lock()
 	op := s.row.op
-	if v == s.current {
-		s.current = nil
-		switch {
-		case v == s.unproven:
+	if s.current.CompareAndSwap(v, nil) {
+		v.users.Add(-1)
+		if v == s.unproven {
 			r = &round{done: make(chan struct{})}
 			s.unproven, s.round = nil, r
-		case op == nil: // else opens ahead of time have failed: their row goes on
+		} else if s.row.failed.Last == nil { // else opens ahead of time have failed, and their row goes on
 			s.row = row{failed: Error{Last: err, Attempts: 1}, due: v.soonest, fires: fires}
 		}
 	}
@@ -190,19 +175,14 @@ func (s *Shared[T]) breaks(v *value[T], err error) error {
 
 // release ends a use of v.
 func (s *Shared[T]) release(v *value[T]) {
-	s.mu.Lock()
-	if v.users--; v.users > 0 || v == s.current {
-		s.returned()
-		s.mu.Unlock()
-		return
+	if v.users.Add(-1) == 0 {
+		s.dispose(v)
 	}
-	s.mu.Unlock()
-	defer s.done()
-	s.dispose(v)
 }
 
 // dispose closes a value that nobody can use any more.
 func (s *Shared[T]) dispose(v *value[T]) {
+	defer s.done()
 	s.mu.Lock()
 	s.values = slices.DeleteFunc(s.values, func(other *value[T]) bool { return other == v })
 	s.mu.Unlock()
@@ -212,15 +192,10 @@ func (s *Shared[T]) dispose(v *value[T]) {
 	}
 }
 
-// done records that something that was busy has returned.
+// done records that a value, a round or Close is over.
 func (s *Shared[T]) done() {
 	s.mu.Lock()
-	s.returned()
-	s.mu.Unlock()
-}
-
-// returned is done with the lock.
-func (s *Shared[T]) returned() {
+	defer s.mu.Unlock()
 	if s.busy--; s.busy == 0 && s.idle != nil {
 		close(s.idle)
 	}
