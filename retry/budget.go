@@ -22,6 +22,10 @@ import (
 // So a feed of 1,000 values per attempt earns 1,000 refunds per attempt, and a call one: a budget should not be shared
 // by a stream and calls. If a policy is used as a function (p.Handle), only subscriptions that fail at least once
 // count.
+//
+// A budget that is spent makes operations end at once, with ErrBudget. So a loop of your own around the operation needs
+// a wait, or it calls a server that is down without a pause. An outer policy without a limit and without a budget is
+// such a loop: see the Example of WithBudget.
 type Budget struct {
 	capacity, cost, refund float64
 

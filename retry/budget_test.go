@@ -344,3 +344,42 @@ func TestHerd_ABudgetHoldsWhenSomeCallsSucceed(t *testing.T) {
 
 // herdLoad is what reached the server, or would have.
 type herdLoad struct{ calls, retries, retriesDown, succeeded int64 }
+
+// A spent budget ends a call at once. So 32 loops without a wait call a server that is down a hundred times as often as
+// with an outer policy that waits, in a minute in which each call takes 10 ms.
+func TestABudgetUnderALoop(t *testing.T) {
+	calls := func(loop func(ctx context.Context, call func(context.Context) error)) (n int) {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			p := retry.New(backoff.Exponential(time.Second, 2), retry.Limit(3), retry.WithBudget(retry.NewBudget(10, 1, 0.1)))
+			var counted atomic.Int64
+			var all sync.WaitGroup
+			for range 32 {
+				all.Go(func() {
+					loop(ctx, func(ctx context.Context) error {
+						return retry.Run(ctx, p, func(context.Context) error {
+							counted.Add(1)
+							time.Sleep(10 * time.Millisecond)
+							return errBoom
+						})
+					})
+				})
+			}
+			all.Wait()
+			n = int(counted.Load())
+		})
+		return n
+	}
+	bare := calls(func(ctx context.Context, call func(context.Context) error) {
+		for ctx.Err() == nil {
+			_ = call(ctx)
+		}
+	})
+	waiting := calls(func(ctx context.Context, call func(context.Context) error) {
+		_ = retry.Run(ctx, retry.New(backoff.Exponential(time.Second, 2).Cap(30*time.Second)), call)
+	})
+	if bare < 190_000 || waiting > 1000 {
+		t.Errorf("%d calls in loops without a wait, %d with an outer policy", bare, waiting)
+	}
+}

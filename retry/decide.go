@@ -38,6 +38,7 @@ func (o *Operation) failed(f *Outcome, cause error) (time.Duration, error) {
 	if f.Err == nil {
 		panicf("Operation.Failed", "f.Err is nil, want the failure; Done records a success")
 	}
+	o.mustHaveBegun()
 	o.count(f)
 	if o.ctx.Err() != nil {
 		return 0, o.cancelled(f, o.state.retries)

@@ -337,9 +337,20 @@ func TestState_Text(t *testing.T) {
 	}
 	for _, bad := range []string{"attempts", "attempts=-1", "attempts=x", "retries=1.5", "first=yesterday", "since=", "previous=-1s", "previous=1", "place=x", "place=1", "place=-0.1", "place=NaN", "u=0.5", "Attempts=1"} {
 		s := was
-		err := s.UnmarshalText([]byte("attempts=1 " + bad))
+		err := s.UnmarshalText([]byte("planned=0 " + bad))
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("retry: State: %q: want ", bad)) || s != was {
 			t.Errorf("%s: %v, %+v", bad, err, s)
+		}
+	}
+	for twice, want := range map[string]string{
+		"attempts=1 attempts=1":                           `a second attempts, "attempts=1"`,
+		"attempts=1 previous=1s first=x":                  `"first=x"`,
+		"attempts=2 retries=1 place=0.5 retries=2":        `a second retries, "retries=2"`,
+		"attempts=1 since=2026-03-01T12:00:00Z since=now": `a second since, "since=now"`,
+	} {
+		s := was
+		if err := s.UnmarshalText([]byte(twice)); err == nil || !strings.HasPrefix(err.Error(), "retry: State: "+want) || s != was {
+			t.Errorf("%s: %v, %+v", twice, err, s)
 		}
 	}
 	for _, far := range []string{

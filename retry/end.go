@@ -48,6 +48,7 @@ func (c *config) wait(ctx context.Context, t *timer.Timer, d time.Duration, fire
 // Cancelled returns nil until the operation's context has ended, then the operation's *Error. It is called before an
 // attempt, so the retry for which the operation has waited does not count.
 func (o *Operation) Cancelled() error {
+	o.mustHaveBegun()
 	if o.ctx.Err() == nil {
 		return nil
 	}
@@ -73,6 +74,7 @@ func (o *Operation) Done(end Outcome) error {
 
 // done ends the operation with err. last is the attempt that was not reported, if there is one.
 func (o *Operation) done(last *Outcome, err error) {
+	o.mustHaveBegun()
 	c, attempts := o.config, o.state.attempts
 	retries := attempts - o.state.others
 	if err == nil || o.running {

@@ -22,7 +22,7 @@ var (
 	// ErrDeadline: the wait would not end before the context's deadline, so it did not begin. It matches
 	// context.DeadlineExceeded too.
 	ErrDeadline error = deadlineError{}
-	// ErrBudget: the budget had no token for the retry.
+	// ErrBudget: the budget had no token for the retry. It comes at once: who tries again must wait, see Budget.
 	ErrBudget = errors.New("retry budget spent")
 	// ErrRefused: the error is marked as Permanent, or the predicate refuses it. An operation returns such an error
 	// itself. ErrRefused is the Cause if an *Error is needed, as for operators.MapRetry's DeadLetter.

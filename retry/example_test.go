@@ -143,6 +143,24 @@ func ExampleNewBudget() {
 	// Output: true budget 0 of 10, cost 1, refund 0.1
 }
 
+// A worker that never gives up has a policy of its own around the call, with waits and without a limit or a budget. The
+// call's policy alone, in a loop, would call a server that is down without a pause once the budget is spent.
+func ExampleWithBudget() {
+	put := retry.New(backoff.Constant(0), retry.Limit(3), retry.WithBudget(retry.NewBudget(10, 1, 0.1)))
+	patient := retry.New(backoff.Exponential(time.Millisecond, 2).Cap(time.Minute).Jitter(jitter.Full))
+	calls := 0
+	err := retry.Run(context.Background(), patient, func(ctx context.Context) error {
+		return retry.Run(ctx, put, func(context.Context) error {
+			if calls++; calls < 17 {
+				return errors.New("down")
+			}
+			return nil
+		})
+	})
+	fmt.Println(calls, "calls,", err)
+	// Output: 17 calls, <nil>
+}
+
 func ExampleSignal() {
 	online := retry.NewSignal()
 	policy := retry.New(backoff.Constant(time.Hour), retry.ResetOn(online),

@@ -8,13 +8,13 @@ import (
 
 // Log logs outages (see Recovery) to logger:
 //
-//	WARN   "retrying after a failure"  for the first retry of an outage
-//	WARN   "still down"                for the first retry after 1, 5 and 30 minutes of it, and after each full hour
-//	DEBUG  "retrying after a failure"  for each other retry
-//	DEBUG  "going on after a planned end" (see Planned)
-//	INFO   "recovered"                 when it works again
-//	INFO   "retries ended"             when an outage ends with the context, or with an error returned unchanged
-//	ERROR  "giving up"                 when the policy gives up
+//	WARN   "retrying after a failure"      for the first retry of an outage
+//	WARN   "still down"                    for the first retry after 1, 5 and 30 minutes of it, and after each full hour
+//	DEBUG  "retrying after a failure"      for each other retry
+//	DEBUG  "going on after a planned end"  see Planned
+//	INFO   "recovered"                     when it works again
+//	INFO   "retries ended"                 when an outage ends with ctx, or with an error returned unchanged
+//	ERROR  "giving up"                     when the policy gives up
 //
 // If logger is nil, it is slog.Default() at the time of each line, so a policy in a package variable uses what main has
 // set. The attributes of a retry are name (the policy's, if it has one), retry (the number in a row), delay, dictated

@@ -32,7 +32,7 @@ import (
 //		}
 //	}
 //
-// An Operation is made by Start or Continue. It must be used on one goroutine at a time, and not be copied after its
+// An Operation is made by Start or Continue; the zero Operation panics. It must be used on one goroutine at a time, and not be copied after its
 // first use.
 type Operation struct {
 	config     *config
@@ -92,6 +92,13 @@ func (p Policy) Continue(ctx context.Context, s State, last error) (o Operation)
 	return o
 }
 
+// mustHaveBegun panics for the zero Operation.
+func (o *Operation) mustHaveBegun() {
+	if o.config == nil {
+		panicf("Operation", "the zero Operation, want one that Policy.Start or Policy.Continue returns")
+	}
+}
+
 // begin makes o an operation under ctx; it is zero before.
 func (o *Operation) begin(ctx context.Context, c *config) {
 	o.config, o.ctx = c, ctx
@@ -104,6 +111,7 @@ func (o *Operation) begin(ctx context.Context, c *config) {
 func (o *Operation) now() time.Time { return o.theClock().Now() }
 
 func (o *Operation) theClock() stream.Clock {
+	o.mustHaveBegun()
 	if o.timer.Clock() == nil {
 		o.timer = timer.New(o.config.clockUnder(o.ctx))
 	}
@@ -138,6 +146,7 @@ func (o *Operation) Begin(ctx context.Context) context.Context {
 
 // beginAttempt returns the number of the attempt.
 func (o *Operation) beginAttempt() int {
+	o.mustHaveBegun()
 	o.running, o.reset, o.worked = true, false, false
 	if o.config.timed {
 		o.start = o.now()
@@ -153,6 +162,7 @@ func (o *Operation) Works() {
 	if o.worked {
 		return
 	}
+	o.mustHaveBegun()
 	o.worked = true
 	if o.state.failures > 0 {
 		o.recovered()

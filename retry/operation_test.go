@@ -11,6 +11,7 @@ import (
 
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/internal/attempt"
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -274,4 +275,24 @@ type seeing struct {
 
 func (s *seeing) Handle(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
 	return s.wrap(s.Policy.Handle(failures.Tap(func(stream.Failure) { *s.seen++ })))
+}
+
+// Whatever is called first on a zero Operation panics with a sentence.
+func TestTheZeroOperationPanics(t *testing.T) {
+	const want = "retry: Operation: the zero Operation, want one that Policy.Start or Policy.Continue returns"
+	for _, f := range []func(o *retry.Operation){
+		func(o *retry.Operation) { o.Attempt(t.Context()) },
+		func(o *retry.Operation) { o.Begin(t.Context()) },
+		func(o *retry.Operation) { o.Works() },
+		func(o *retry.Operation) { o.Reset() },
+		func(o *retry.Operation) { _, _ = o.Failed(retry.Outcome{Err: errBoom}) },
+		func(o *retry.Operation) { _ = o.Refused(retry.Outcome{Err: errBoom}) },
+		func(o *retry.Operation) { _ = o.Wait(0) },
+		func(o *retry.Operation) { _ = o.Wait(time.Second) },
+		func(o *retry.Operation) { _ = o.Cancelled() },
+		func(o *retry.Operation) { _ = o.Done(retry.Outcome{}) },
+		func(o *retry.Operation) { _ = o.Done(retry.Outcome{Err: errBoom}) },
+	} {
+		check.Panics(t, want, func() { f(new(retry.Operation)) })
+	}
 }

@@ -191,9 +191,13 @@ func WithRand(f func() float64) Option {
 	return func(c *config) { c.rand = f }
 }
 
-// WithBudget makes each retry take its cost from b. The policy gives up if b has less than that.
+// WithBudget makes each retry take its cost from b. The policy gives up at once if b has less than that; a loop of your
+// own around the operation then needs a wait, see Budget.
 func WithBudget(b *Budget) Option {
 	notNil("WithBudget", "b", b == nil)
+	if b.cost == 0 {
+		panicf("WithBudget", "b is the zero Budget, want one of NewBudget")
+	}
 	return func(c *config) { c.budget = b }
 }
 

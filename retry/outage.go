@@ -36,11 +36,11 @@ func OnAttempt(f func(context.Context, AttemptEnd)) Option {
 	return func(c *config) { c.onAttempt = append(slices.Clip(c.onAttempt), f) }
 }
 
-// OnOutage calls begin when an outage begins (see Recovery): once its first failure is to be retried, before the
-// OnRetry hooks. The function that begin returns is called once, when the outage is over for the operation: it works
-// again, or has ended in any way but by a panic of a call or a turn, or is stored to be continued later
-// (Operation.State). Both are called on the operation's goroutine, the second one perhaps where stream.Works is called.
-// operators.MapRetry does not call begin: its items are stored.
+// OnOutage calls begin once for each outage (see Recovery), at the first failure of it that the policy retries, before
+// the OnRetry hooks. begin may return nil. A function that it returns is called once, when the outage is over for the
+// operation: it works again, it ends, or it is stored to be continued later (Operation.State); then the next retry
+// calls begin again. A panic of a call or a turn ends the operation without that. Both are called on the operation's
+// goroutine, over perhaps where stream.Works is called. operators.MapRetry does not call begin: its items are stored.
 func OnOutage(begin func(ctx context.Context, failure error) (over func())) Option {
 	notNil("OnOutage", "begin", begin == nil)
 	return func(c *config) { c.onOutage = append(slices.Clip(c.onOutage), begin) }

@@ -3,6 +3,7 @@ package retry
 import (
 	"context"
 	"log/slog"
+	"math"
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
@@ -118,7 +119,7 @@ func (p Policy) Budget() (b *Budget, set bool) {
 // Limit returns the maximum number of retries in a row, and whether there is one.
 func (p Policy) Limit() (retries int, set bool) {
 	n, set := theLimit.of(p)
-	return int(n), set
+	return int(min(n, math.MaxInt)), set
 }
 
 // Within returns how long after the first failure in a row a retry may start, and whether there is a limit.

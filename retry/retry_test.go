@@ -607,6 +607,7 @@ func TestPanicsNameTheArgument(t *testing.T) {
 		"retry: OnGiveUp: f is nil":                                                        func() { retry.OnGiveUp(nil) },
 		"retry: ResetOn: s is nil":                                                         func() { retry.ResetOn(nil) },
 		"retry: WithRand: f is nil":                                                        func() { retry.WithRand(nil) },
+		"retry: WithBudget: b is the zero Budget, want one of NewBudget":                   func() { retry.WithBudget(new(retry.Budget)) },
 		"retry: WithBudget: b is nil":                                                      func() { retry.WithBudget(nil) },
 		"retry: New: opts[1] is nil":                                                       func() { retry.New(backoff.Backoff{}, retry.Limit(1), nil) },
 		"retry: JoinOptions: opts[1] is nil":                                               func() { retry.JoinOptions(retry.Limit(1), nil) },

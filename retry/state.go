@@ -100,9 +100,13 @@ func appendTime(b []byte, name string, t time.Time) ([]byte, error) {
 func (s *State) UnmarshalText(text []byte) error {
 	var read State
 	read.failures = -1
-	times := make(map[string]time.Time)
+	times := make(map[string]time.Time) // of each word, zero if it is none
 	for field := range strings.FieldsSeq(string(text)) {
 		name, value, _ := strings.Cut(field, "=")
+		if _, given := times[name]; given {
+			return fmt.Errorf("retry: State: a second %s, %q; want one only", name, field)
+		}
+		times[name] = time.Time{}
 		if want := read.set(name, value, times); want != "" {
 			return fmt.Errorf("retry: State: %q: want %s", field, want)
 		}

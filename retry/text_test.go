@@ -259,3 +259,18 @@ func TestWords(t *testing.T) {
 		t.Errorf("a caller has changed the list: %q", got)
 	}
 }
+
+// Numbers of 64 bits are read where an int has 32, and Limit reports the largest int.
+func TestParse_NumbersOf64Bits(t *testing.T) {
+	const text = "constant d=1s limit=4294967296 resetafteritems=9223372036854775807"
+	p, err := retry.Parse(text)
+	if err != nil || p.String() != text {
+		t.Errorf("%v, %v", p, err)
+	}
+	if n, set := p.Limit(); n != int(min(1<<32, int64(math.MaxInt))) || !set {
+		t.Errorf("limit %d, %v", n, set)
+	}
+	if _, err := retry.Parse("constant d=1s limit=9223372036854775808"); err == nil {
+		t.Error("a larger number is read")
+	}
+}

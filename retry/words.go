@@ -142,7 +142,7 @@ func (s setting[N]) notation() words.Notation[config] {
 		return words.Of(name, s.example, func(c *config) (string, bool) { return fmt.Sprint(*field(c)), *field(c) >= 0 },
 			func(c *config, value, _ string) (err error) {
 				n := field(c)
-				if *n, err = strconv.ParseInt(value, 10, strconv.IntSize); err != nil || *n < int64(s.least) {
+				if *n, err = strconv.ParseInt(value, 10, 64); err != nil || *n < int64(s.least) {
 					return fmt.Errorf("%s is %q, want a whole number of at least %d", name, value, s.least)
 				}
 				return nil

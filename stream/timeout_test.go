@@ -195,3 +195,29 @@ func TestTimeout_ARefusedValueIsAFailure(t *testing.T) {
 		}
 	}
 }
+
+// A Timeout sees values only: a heartbeat that is yielded is one, Works is none.
+func TestTimeout_WorksDoesNotFeedIt(t *testing.T) {
+	for _, yields := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			var pinged stream.Stream[int] = func(ctx context.Context, yield func(int) bool) error {
+				for range 10 {
+					select {
+					case <-time.After(3 * time.Second):
+					case <-ctx.Done():
+						return context.Cause(ctx)
+					}
+					if stream.Works(ctx); yields && !yield(0) {
+						return nil
+					}
+				}
+				return nil
+			}
+			err := pinged.Timeout(5*time.Second).DropHeartbeats(func(int) bool { return true }).ForEach(t.Context(), func(int) {})
+			if took := time.Since(start); yields && (err != nil || took != 30*time.Second) || !yields && (!errors.Is(err, stream.ErrTimeout) || took != 5*time.Second) {
+				t.Errorf("yields %v: %v after %v", yields, err, took)
+			}
+		})
+	}
+}
