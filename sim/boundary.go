@@ -15,7 +15,7 @@ import (
 type Boundary struct {
 	Overload Overload  `json:"overload"` // its Load, Trace, Layers and Progress are ignored; run i of a point has the seed Seed+i
 	Callers  []Callers `json:"callers"`
-	Loads    []float64 `json:"loads"` // operations a second, increasing
+	Loads    []float64 `json:"loads"` // operations a second, increasing; ignored, except for their number, if the Overload has Loops
 	Runs     int       `json:"runs"`  // for each point
 
 	// Progress, if not nil, is called now and then, on the goroutine of Run, with the work done in millionths.
@@ -41,7 +41,7 @@ type BoundaryResult struct {
 type BoundaryPoint struct {
 	Callers       string   `json:"callers"`
 	Load          float64  `json:"load"`
-	Runs          int      `json:"runs"`
+	Runs          int      `json:"runs"`                // that were computed
 	Recovered     int      `json:"recovered"`           // the runs in which the server recovered
 	Late          int      `json:"late"`                // the runs in which it recovered late
 	Unhealthy     int      `json:"unhealthy,omitempty"` // the runs in which it was not healthy before the Trigger
@@ -54,7 +54,7 @@ type BoundaryPoint struct {
 // Run computes the points.
 //
 // It returns a *FieldError and no result for a Boundary that cannot be run. It returns a *StoppedError with the
-// finished points when ctx ends, or when callers retry endlessly at one instant (ErrStuck).
+// finished points, and the finished runs of the next one, when ctx ends, or when callers retry endlessly at one instant (ErrStuck).
 func (b Boundary) Run(ctx context.Context) (*BoundaryResult, error) {
 	c := checker{model: "Boundary"}
 	c.count("Runs", b.Runs, 1, math.MaxInt32)
@@ -89,6 +89,15 @@ func (b Boundary) Run(ctx context.Context) (*BoundaryResult, error) {
 			return b.Callers[point/len(b.Loads)], b.Loads[point%len(b.Loads)], i % b.Runs
 		}
 	)
+	finish := func() {
+		next.Runs = len(times)
+		next.After, next.Amplification, next.Succeeded = point.after.spread(), point.amplification.estimate(), point.succeeded.estimate()
+		next.Median = median(times)
+		r.Points, times = append(r.Points, next), times[:0]
+		point.after.reset()
+		point.amplification.reset()
+		point.succeeded.reset()
+	}
 	err := many[*OverloadResult]{
 		n: n, progress: b.Progress,
 		weight: func(i int) float64 { _, load, _ := of(i); return load },
@@ -99,7 +108,7 @@ func (b Boundary) Run(ctx context.Context) (*BoundaryResult, error) {
 			done++
 			callers, load, run := of(i)
 			if run == 0 {
-				next = BoundaryPoint{Callers: callers.Name, Load: load, Runs: b.Runs}
+				next = BoundaryPoint{Callers: callers.Name, Load: load}
 			}
 			took := x.Recovery.After
 			switch x.Recovery.Verdict {
@@ -118,18 +127,16 @@ func (b Boundary) Run(ctx context.Context) (*BoundaryResult, error) {
 			point.amplification.addFigure(x.Amplification)
 			point.succeeded.addFigure(float64(x.Succeeded) / float64(max(x.Operations, 1)))
 			if run == b.Runs-1 {
-				next.After, next.Amplification, next.Succeeded = point.after.spread(), point.amplification.estimate(), point.succeeded.estimate()
-				next.Median = median(times)
-				r.Points, times = append(r.Points, next), times[:0]
-				point.after.reset()
-				point.amplification.reset()
-				point.succeeded.reset()
+				finish()
 			}
 		},
 	}.run(ctx)
+	if len(times) > 0 { // the runs of a point that are done
+		finish()
+	}
 	for i := range b.Callers {
 		points := r.Points[min(i*len(b.Loads), len(r.Points)):min((i+1)*len(b.Loads), len(r.Points))]
-		lost := slices.IndexFunc(points, func(p BoundaryPoint) bool { return p.Recovered < p.Runs })
+		lost := slices.IndexFunc(points, func(p BoundaryPoint) bool { return p.Recovered < b.Runs })
 		if lost < 0 {
 			lost = len(points)
 		}
@@ -157,5 +164,8 @@ func median(all []time.Duration) int {
 func (b *Boundary) overload(callers Callers, load float64, run int) Overload {
 	o := b.Overload
 	o.Layers, o.Load, o.Trace, o.Seed, o.Progress = callers.Layers, load, nil, o.Seed+uint64(run), nil
+	if o.Loops > 0 {
+		o.Load = 0
+	}
 	return o
 }

@@ -15,8 +15,9 @@ import (
 )
 
 // Choose runs Outages of several lengths under several policies. It reports which policies meet the targets, what each
-// costs, and which one it recommends for a job or a connection, which must be done at last. All clients fail together
-// at the beginning, which is the worst case.
+// costs, and which one it recommends for a job or a connection, which must be done at last. The targets and the choice
+// are for clients that all fail together at the beginning. Choice.Random has the price: the same for clients whose first
+// attempts come at random times during the outage.
 //
 // A policy for a job serves all clients. It waits up to a second or more before the first retry, and in an outage of an
 // hour no client makes more than MostAttempts.
@@ -36,8 +37,7 @@ type Choose struct {
 
 	Strategies []Strategy `json:"strategies"`          // the choices; nil is Candidates
 	Placement  Placement  `json:"placement,omitempty"` // of the Candidates
-	Slots      bool       `json:"slots"`               // the server assigns slots, see Outage
-	Runs       int        `json:"runs"`                // for each outage
+	Runs       int        `json:"runs"`                // for each outage and each way to come
 	Seed       uint64     `json:"seed"`
 
 	// Progress, if not nil, is called now and then, on the goroutine of Run, with the work done in millionths.
@@ -66,8 +66,14 @@ type Choice struct {
 	Attempts  Counts         `json:"attempts"`  // of the clients, in an outage of an hour; each client's are counted up to MostAttempts+1
 	FirstWait Spread         `json:"firstWait"` // the wait of an operation that fails once, alone
 	End       time.Duration  `json:"after"`     // the time from the server's return until all clients are served: the longest median of all outages
-	Unbeaten  bool           `json:"unbeaten"`  // it serves all clients, and no other strategy that does is as good in Refusals, median FirstWait and End and better in one of them
+	Random    ChoiceRandom   `json:"random"`    // Refusals and End of clients that come at random times
 	Outages   []ChoiceOutage `json:"outages"`
+}
+
+// ChoiceRandom is the result of one strategy for clients whose first attempts come at random times during the outage.
+type ChoiceRandom struct {
+	Refusals float64       `json:"refusals"`
+	End      time.Duration `json:"after"`
 }
 
 // ChoiceOutage is the result of one outage under a strategy.
@@ -83,35 +89,37 @@ type ChoiceOutage struct {
 	Peak     Estimate      `json:"peak"`     // the most attempts in a second, after the server's return
 }
 
-// least is the least cap of a candidate: in an hour there are at most 300 such waits, or about as many of twice that
-// with full jitter.
-const least = 12 * time.Second
+// least is the least wait of a wave: in an hour a client has at most MostAttempts.
+const least = 9200 * time.Millisecond
 
 // Candidates returns the policies that Choose compares by default, for a number of clients and a capacity, in the given
-// placement. Four are the usual ones, with waits from a second to half a minute. Three are computed from the arguments:
-// their longest waits are Wave and at least 12 s, or twice that with full jitter. No cap is less than timeout, the
-// attempt timeout of the calls. Arguments below 1 panic, and a negative timeout.
+// placement. Three are the usual ones, with waits from a second to half a minute. Two are tiled constants of 1 and 1.3
+// times Wave. The others retry within a second, and then in waves of 0.5, 0.75, 1 and 1.3 times Wave. Wave
+// counts as at least 9.2 s here, no wave is shorter, and no cap is less than timeout, the attempt timeout of the calls. So
+// there are fewer candidates for small fleets. Arguments below 1 panic, and a negative timeout.
 func Candidates(clients, capacity int, timeout time.Duration, p Placement) []Strategy {
 	if clients < 1 || capacity < 1 || timeout < 0 {
 		panic(fmt.Sprintf("sim: Candidates: clients is %d, capacity %d and timeout %v, want at least 1, 1 and 0", clients, capacity, timeout))
 	}
 	longest := max(30*time.Second, timeout)
 	usual := backoff.Exponential(time.Second, 2).Cap(longest)
-	wave := max(Wave(clients, capacity), least, timeout)
 	var all []Strategy
-	for _, c := range []struct {
-		name string
-		b    backoff.Backoff
-	}{
-		{"exponential, full", usual.Jitter(jitter.Full)},
-		{"exponential, equal", usual.Jitter(jitter.Equal)},
-		{"decorrelated", backoff.Decorrelated(time.Second).Cap(longest)},
-		{"exponential, tiled", usual.Tiled()},
-		{"one wave, tiled", backoff.Constant(wave).Tiled()},
-		{"up to one wave, tiled", backoff.Exponential(time.Second, 2).Cap(wave).Tiled()},
-		{"up to one wave, full", backoff.Exponential(time.Second, 2).Cap(2 * wave).Jitter(jitter.Full)},
-	} {
-		all = append(all, Strategy{Name: c.name, Policy: retry.New(c.b), Placement: p})
+	add := func(name string, b backoff.Backoff) {
+		if !slices.ContainsFunc(all, func(s Strategy) bool { return s.Name == name }) {
+			all = append(all, Strategy{Name: name, Policy: retry.New(b), Placement: p})
+		}
+	}
+	add("exponential, full", usual.Jitter(jitter.Full))
+	add("exponential, equal", usual.Jitter(jitter.Equal))
+	add("decorrelated", backoff.Decorrelated(time.Second).Cap(longest))
+	wave := func(times float64) time.Duration {
+		return max(rounded(times*float64(max(Wave(clients, capacity), least))), least, timeout)
+	}
+	for _, times := range []float64{1, 1.3} {
+		add(fmt.Sprintf("constant %v, tiled", wave(times)), backoff.Constant(wave(times)).Tiled())
+	}
+	for _, times := range []float64{0.5, 0.75, 1, 1.3} {
+		add(fmt.Sprintf("1s, then %v, tiled", wave(times)), backoff.Table(time.Second, wave(times)).Tiled())
 	}
 	return all
 }
@@ -120,7 +128,11 @@ func Candidates(clients, capacity int, timeout time.Duration, p Placement) []Str
 // three digits. With this wait a tiled fleet of one process never exceeds a capacity of 20 or more; a smaller one may
 // refuse a few clients.
 func Wave(clients, capacity int) time.Duration {
-	d := 1.1 * float64(clients) / float64(max(capacity, 1)) * float64(time.Second)
+	return rounded(1.1 * float64(clients) / float64(max(capacity, 1)) * float64(time.Second))
+}
+
+// rounded rounds d ns up to three digits.
+func rounded(d float64) time.Duration {
 	unit := math.Pow(10, math.Floor(math.Log10(max(d, 1)))-2)
 	return duration(math.Ceil(d/unit-1e-9) * unit)
 }
@@ -164,19 +176,24 @@ func (c Choose) Run(ctx context.Context) (*Choices, error) {
 	// The last run of a strategy is the outage of an hour.
 	r := &Choices{Choices: []Choice{}, Recommended: -1}
 	var runs []*OutageResult
-	perChoice := len(c.Outages)*c.Runs + 1
-	of := func(i int) (strategy Strategy, down time.Duration, hour bool) {
+	// Before it each outage has the runs of clients that come together, then those of clients that come at random.
+	perChoice := 2*len(c.Outages)*c.Runs + 1
+	of := func(i int) (strategy Strategy, down, arrive time.Duration, hour bool) {
 		strategy = strategies[i/perChoice]
 		if i %= perChoice; i == perChoice-1 {
-			return strategy, time.Hour, true
+			return strategy, time.Hour, 0, true
 		}
-		return strategy, c.Outages[i/c.Runs], false
+		down = c.Outages[i/c.Runs/2]
+		if i/c.Runs%2 == 1 {
+			arrive = down
+		}
+		return strategy, down, arrive, false
 	}
 	n, done := len(strategies)*perChoice, 0
 	err := many[*OutageResult]{
 		n: n, progress: c.Progress,
 		weight: func(i int) float64 {
-			_, down, hour := of(i)
+			_, down, _, hour := of(i)
 			if hour {
 				return down.Seconds() * min(hourly/float64(c.Clients), 1)
 			}
@@ -184,9 +201,9 @@ func (c Choose) Run(ctx context.Context) (*Choices, error) {
 		},
 		worker: func() computation[*OutageResult] {
 			return func(ctx context.Context, i int) (*OutageResult, error) {
-				s, down, hour := of(i)
+				s, down, arrive, hour := of(i)
 				o := Outage{
-					Policy: s.Policy, Placement: s.Placement, Processes: cmp.Or(c.Processes, s.Processes), Clients: c.Clients, Capacity: c.Capacity, Down: down, Slots: c.Slots,
+					Policy: s.Policy, Placement: s.Placement, Processes: cmp.Or(c.Processes, s.Processes), Clients: c.Clients, Capacity: c.Capacity, Down: down, Arrive: arrive,
 					Seed: c.Seed + uint64(i%perChoice%c.Runs), Horizon: add(down, 7*24*time.Hour),
 				}
 				if hour {
@@ -209,7 +226,7 @@ func (c Choose) Run(ctx context.Context) (*Choices, error) {
 			}
 		},
 	}.run(ctx)
-	r.compare()
+	r.recommend()
 	if stopped, ok := errors.AsType[*StoppedError](err); ok {
 		return r, &StoppedError{"Choose", stopped.Cause, stopped.At, int64(done), int64(n), "runs"}
 	}
@@ -223,7 +240,8 @@ func (c *Choose) choice(s Strategy, runs []*OutageResult) Choice {
 	late := false // a target is missed
 	for i, down := range c.Outages {
 		var after, refusals, peak moments
-		runs := runs[i*c.Runs:][:c.Runs]
+		random := runs[(2*i+1)*c.Runs:][:c.Runs]
+		runs := runs[2*i*c.Runs:][:c.Runs]
 		o := ChoiceOutage{Down: down, Best: runs[0].Best - down}
 		for _, x := range runs {
 			took := max(0, x.End-down)
@@ -240,6 +258,10 @@ func (c *Choose) choice(s Strategy, runs []*OutageResult) Choice {
 		choice.Outages = append(choice.Outages, o)
 		choice.Refusals += o.Refusals.Mean / float64(c.Clients)
 		choice.End = max(choice.End, o.After.P50)
+		choice.Random.End = max(choice.Random.End, medianOf(random, func(x *OutageResult) time.Duration { return max(0, x.End-down) }))
+		for _, x := range random {
+			choice.Random.Refusals += float64(x.FailuresAfter) / float64(c.Runs*c.Clients)
+		}
 	}
 	choice.Meets = !late && choice.FirstWait.Most >= 999*time.Millisecond && choice.Attempts.Most <= MostAttempts && (c.Wait == 0 || choice.FirstWait.P99 <= c.Wait)
 	return choice
@@ -255,12 +277,10 @@ func medianOf[N cmp.Ordered](runs []*OutageResult, figure func(*OutageResult) N)
 	return all[(len(all)-1)/2]
 }
 
-// compare sets Unbeaten and Recommended.
-func (r *Choices) compare() {
+// recommend sets Recommended.
+func (r *Choices) recommend() {
 	shortest := never
-	for i := range r.Choices {
-		x := &r.Choices[i]
-		x.Unbeaten = x.servesAll() && !slices.ContainsFunc(r.Choices, func(y Choice) bool { return y.servesAll() && y.beats(x) })
+	for _, x := range r.Choices {
 		if x.Meets {
 			shortest = min(shortest, x.End)
 		}
@@ -271,17 +291,6 @@ func (r *Choices) compare() {
 			r.Recommended = i
 		}
 	}
-}
-
-// servesAll reports whether all clients were served in all runs.
-func (x *Choice) servesAll() bool {
-	return !slices.ContainsFunc(x.Outages, func(o ChoiceOutage) bool { return o.Unserved > 0 })
-}
-
-// beats reports whether x is nowhere worse than y, and better somewhere.
-func (x *Choice) beats(y *Choice) bool {
-	return x.Refusals <= y.Refusals && x.FirstWait.P50 <= y.FirstWait.P50 && x.End <= y.End &&
-		(x.Refusals < y.Refusals || x.FirstWait.P50 < y.FirstWait.P50 || x.End < y.End)
 }
 
 // firstWait returns the distribution of the first waits of many operations.

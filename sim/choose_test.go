@@ -21,9 +21,9 @@ func chosen(clients int) Choose {
 	return Choose{Clients: clients, Capacity: 20, Outages: []time.Duration{2 * time.Second, 20 * time.Second, time.Minute}, Runs: 3}
 }
 
-// A tiled fleet waits for 1.1 times the time that the server needs for all. It is never refused, never exceeds the
-// capacity, and needs at most 22 % more than the shortest possible time, for 220 to 2,500 clients and outages of 2 to
-// 60 s. Exponential backoff with full jitter is refused at least a thousand times.
+// A tiled fleet retries within a second, and then in one wave of 1.1 times the time that the server needs for all. In
+// outages of 2 to 60 s it is never refused, never exceeds the capacity, and needs at most 27 % more than the shortest
+// possible time, for 220 to 2,500 clients. Exponential backoff with full jitter is refused at least a thousand times.
 func TestChooseOneWave(t *testing.T) {
 	fleets := []int{220, 500, 1000, 2500}
 	if raced {
@@ -32,11 +32,11 @@ func TestChooseOneWave(t *testing.T) {
 	for _, clients := range fleets {
 		r := mustRun(t, chosen(clients))
 		i := r.Recommended
-		if i < 0 || r.Choices[i].Name != "one wave, tiled" {
+		if i < 0 || r.Choices[i].Name != fmt.Sprintf("1s, then %v, tiled", Wave(clients, 20)) {
 			t.Fatalf("%d clients: recommended is %d", clients, i)
 		}
 		for _, o := range r.Choices[i].Outages {
-			if o.Refusals.Mean != 0 || o.Peak.Mean < 18.9 || o.Peak.Mean > 20.1 || float64(o.After.Most) > 1.223*float64(o.Best) {
+			if o.Refusals.Mean != 0 || o.Peak.Mean < 18.9 || o.Peak.Mean > 20.1 || float64(o.After.Most) > 1.27*float64(o.Best) {
 				t.Errorf("%d clients, down for %v: %v refusals, a peak of %v, all after %v, at best %v", clients, o.Down, o.Refusals.Mean, o.Peak.Mean, o.After.Most, o.Best)
 			}
 		}
@@ -95,29 +95,29 @@ func TestChooseTargets(t *testing.T) {
 		}
 		return meet, recommended
 	}
-	if meet, _ := names(c); len(meet) != 7 {
+	if meet, _ := names(c); len(meet) != 8 {
 		t.Errorf("without a target %v meet it", meet)
 	}
 	c.Served = 12 * time.Second
-	if meet, it := names(c); !reflect.DeepEqual(meet, []string{"one wave, tiled"}) || it != meet[0] {
+	if meet, it := names(c); !reflect.DeepEqual(meet, []string{"constant 11s, tiled", "1s, then 11s, tiled"}) || it != meet[1] {
 		t.Errorf("served within %v: %v, %s", c.Served, meet, it)
 	}
-	// The price: an operation that fails alone waits for half a wave on average.
+	// With the constant an operation that fails alone waits for half a wave on average.
 	c.Wait = time.Second
-	if meet, it := names(c); meet != nil || it != "" {
+	if meet, it := names(c); !reflect.DeepEqual(meet, []string{"1s, then 11s, tiled"}) || it != meet[0] {
 		t.Errorf("and waits for a second at most: %v, %s", meet, it)
 	}
-	c.Served = 30 * time.Second
-	if meet, it := names(c); it != "up to one wave, tiled" {
+	c.Served = 9 * time.Second
+	if meet, it := names(c); meet != nil || it != "" {
 		t.Errorf("served within %v, a first wait of a second at most: %v, %s", c.Served, meet, it)
 	}
 	// The order of the strategies and of the outages does not matter.
 	c = chosen(200)
 	all := Candidates(200, 20, 0, OneProcess)
-	c.Strategies = []Strategy{all[4], all[0], all[3]}
+	c.Strategies = []Strategy{all[6], all[0], all[3]}
 	c.Outages = []time.Duration{time.Minute, 2 * time.Second}
-	if _, it := names(c); it != "one wave, tiled" {
-		t.Errorf("of %s first: %s", all[4].Name, it)
+	if _, it := names(c); it != "1s, then 11s, tiled" {
+		t.Errorf("of %s first: %s", all[6].Name, it)
 	}
 	// If the refusals are equal, the shorter first wait decides.
 	c.Strategies = []Strategy{
@@ -143,7 +143,7 @@ func TestChooseTargets(t *testing.T) {
 
 func TestChooseIsOfItsOutages(t *testing.T) {
 	c := chosen(300)
-	c.Slots, c.Seed = true, 7
+	c.Seed = 7
 	c.Strategies = Candidates(300, 20, 0, OneProcess)[:2]
 	var got *Choices
 	for _, cores := range []int{1, 3} {
@@ -160,12 +160,12 @@ func TestChooseIsOfItsOutages(t *testing.T) {
 			var after time.Duration
 			refusals := 0.0
 			for run := range uint64(3) {
-				o := runOutage(t, Outage{Policy: s.Policy, Clients: 300, Capacity: 20, Down: down, Slots: true, Seed: 7 + run})
+				o := runOutage(t, Outage{Policy: s.Policy, Clients: 300, Capacity: 20, Down: down, Seed: 7 + run})
 				after = max(after, o.End-down)
 				refusals += float64(o.FailuresAfter) / 3
 			}
 			x := got.Choices[i].Outages[j]
-			if x.Down != down || x.After.Most != after || math.Abs(x.Refusals.Mean-refusals) > 1e-5 || x.Best != 14950*time.Millisecond || x.Unserved != 0 {
+			if x.Down != down || x.After.Most != after || math.Abs(x.Refusals.Mean-refusals) > 1e-5 || x.Best != 14*time.Second || x.Unserved != 0 {
 				t.Errorf("%s, down for %v: %+v, want %v and %v refusals", s.Name, down, x, after, refusals)
 			}
 		}
@@ -176,38 +176,11 @@ func TestChooseIsOfItsOutages(t *testing.T) {
 	}
 }
 
-// A strategy is beaten by one that is nowhere worse and better in one figure, and serves all clients.
-func TestChooseUnbeaten(t *testing.T) {
-	of := func(refusals float64, wait, end time.Duration) Choice {
-		return Choice{Refusals: refusals, FirstWait: Spread{P50: wait}, End: end}
-	}
-	lost := of(0, 0, 0)
-	lost.Outages = []ChoiceOutage{{Unserved: 1}}
-	for name, test := range map[string]struct {
-		other Choice
-		want  bool
-	}{
-		"equal":             {of(2, 2, 2), true},
-		"fewer refusals":    {of(1, 2, 2), false},
-		"a shorter wait":    {of(2, 1, 2), false},
-		"an earlier end":    {of(2, 2, 1), false},
-		"but more refusals": {of(3, 1, 1), true},
-		"but a longer wait": {of(1, 3, 1), true},
-		"but a later end":   {of(1, 1, 3), true},
-		"serves not all":    {lost, true},
-	} {
-		r := Choices{Choices: []Choice{of(2, 2, 2), test.other}}
-		if r.compare(); r.Choices[0].Unbeaten != test.want {
-			t.Errorf("%s: unbeaten is %v", name, !test.want)
-		}
-	}
-}
-
 // Of those that serve all at most a tenth later than the soonest, the one with the fewest refusals is recommended.
 func TestChooseRecommends(t *testing.T) {
 	for end, want := range map[time.Duration]int{110: 1, 111: 0} {
 		r := Choices{Choices: []Choice{{Meets: true, End: 100, Refusals: 2}, {Meets: true, End: end, Refusals: 1}}, Recommended: -1}
-		if r.compare(); r.Recommended != want {
+		if r.recommend(); r.Recommended != want {
 			t.Errorf("an end at %d against 100: number %d is recommended, want %d", end, r.Recommended, want)
 		}
 	}
@@ -321,14 +294,7 @@ func TestChooseAgainstASearch(t *testing.T) {
 			all = append(all, x)
 		}
 		best, want := math.Inf(1), -1
-		for i, x := range all {
-			beaten := false
-			for _, y := range all {
-				beaten = beaten || y != x && y.refusals <= x.refusals && y.wait <= x.wait && y.end <= x.end
-			}
-			if got.Choices[i].Unbeaten == beaten {
-				t.Errorf("%+v, %s: unbeaten is %v", test, got.Choices[i].Name, !beaten)
-			}
+		for _, x := range all {
 			if x.meets {
 				best = min(best, x.end)
 			}
@@ -344,6 +310,67 @@ func TestChooseAgainstASearch(t *testing.T) {
 		if got.Recommended != want {
 			t.Errorf("%+v: %d is recommended, want %d of %+v", test, got.Recommended, want, all)
 		}
+	}
+}
+
+// Retrying soon and then in one wave is nowhere worse than exponential backoff with full jitter, and needs a twentieth of
+// its refusals and a third of its attempts in an hour.
+func TestChooseSoonThenOneWave(t *testing.T) {
+	c := Choose{Clients: 1000, Processes: 1, Capacity: 20, Runs: 3, Wait: time.Second, Outages: usualOutages}
+	r := mustRun(t, c)
+	full, it := r.Choices[0], r.Choices[r.Recommended]
+	if it.Policy.String() != "table delays=1s,55s tiled" || it.FirstWait.P50 > full.FirstWait.P50*21/20 || it.End > 57*time.Second || it.End > full.End*4/5 ||
+		it.Refusals > full.Refusals/20 || it.Attempts.Mean > full.Attempts.Mean/3 {
+		t.Errorf("%+v; full jitter: %+v", it, full)
+	}
+}
+
+// The wave is the price for clients that come at random times: fewer refusals, and a later end.
+func TestChooseNamesThePrice(t *testing.T) {
+	c := Choose{Clients: 1000, Processes: 1, Capacity: 20, Runs: 2, Outages: []time.Duration{time.Minute}}
+	r := mustRun(t, c)
+	full, it := r.Choices[0], r.Choices[7]
+	if it.Name != "1s, then 55s, tiled" || it.Random.End < full.Random.End*5/4 || it.Random.Refusals > full.Random.Refusals/2 {
+		t.Errorf("%+v; full jitter: %+v", it.Random, full.Random)
+	}
+	one := runOutage(t, Outage{Policy: full.Policy, Processes: 1, Clients: 1000, Capacity: 20, Down: time.Minute, Arrive: time.Minute})
+	two := runOutage(t, Outage{Policy: full.Policy, Processes: 1, Clients: 1000, Capacity: 20, Down: time.Minute, Arrive: time.Minute, Seed: 1})
+	if want := float64(one.FailuresAfter+two.FailuresAfter) / 2000; math.Abs(full.Random.Refusals-want) > 1e-9 || full.Random.End != min(one.End, two.End)-time.Minute {
+		t.Errorf("%+v; sim.Outage: %v refusals, %v and %v", full.Random, want, one.End, two.End)
+	}
+}
+
+var usualOutages = []time.Duration{500 * time.Millisecond, 2 * time.Second, 5 * time.Second, 20 * time.Second, time.Minute}
+
+// Settings for which it was said that no backoff meets the targets.
+func TestChooseMeetsTargetsThatCanBeMet(t *testing.T) {
+	if raced {
+		t.Skip("it takes long with the race detector")
+	}
+	for _, c := range []Choose{
+		{Clients: 300, Capacity: 50, Processes: 300, Outages: []time.Duration{2 * time.Second, 30 * time.Second}, Served: 12 * time.Second, Wait: 3 * time.Second},
+		{Clients: 4000, Capacity: 100, Processes: 1, Outages: []time.Duration{2 * time.Second, time.Minute}, Served: time.Minute, Wait: 2 * time.Second},
+		{Clients: 4000, Capacity: 100, Processes: 4000, Outages: []time.Duration{2 * time.Second, time.Minute}, Served: time.Minute, Wait: 2 * time.Second},
+	} {
+		c.Runs = 3
+		if r := mustRun(t, c); r.Recommended < 0 {
+			t.Errorf("%d clients in %d processes: none of %d", c.Clients, c.Processes, len(r.Choices))
+		}
+	}
+}
+
+// No candidate has a name of a wave that it has not.
+func TestCandidatesAreNamedByWhatTheyAre(t *testing.T) {
+	for _, fleet := range [][2]int{{5, 100}, {1000, 20}, {300, 50}} {
+		for _, s := range Candidates(fleet[0], fleet[1], 0, OneProcess) {
+			b := s.Policy.Backoff()
+			if d := b.Ceiling(100); strings.Contains(s.Name, "tiled") && (!strings.HasSuffix(s.Name, fmt.Sprintf("%v, tiled", d)) || d < 9200*time.Millisecond) {
+				t.Errorf("%s: %v", s.Name, s.Policy)
+			}
+		}
+	}
+	if n := len(Candidates(5, 100, 0, OneProcess)); n != 7 {
+		t.Errorf("%d candidates for a small fleet, want 7", n)
 	}
 }
 

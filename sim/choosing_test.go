@@ -350,14 +350,6 @@ func outagesTable(t *testing.T) string {
 	return markdown(rows)
 }
 
-// slotted has a server that assigns slots.
-var slotted = sync.OnceValues(func() (*Choices, error) {
-	return Choose{
-		Clients: 1000, Capacity: 20, Runs: 3, Slots: true, Strategies: outageStrategies()[:7],
-		Outages: []time.Duration{2 * time.Second, time.Minute},
-	}.Run(context.Background())
-})
-
 func budgetTable(t *testing.T) string {
 	rows := [][]string{{"limits", "attempts", "retries", "operations given up", "all served after, s", "longest run, s"}}
 	for _, test := range []struct {
@@ -424,14 +416,11 @@ func TestChoosingSentences(t *testing.T) {
 		t.Error("the clients of two processes do not meet")
 	}
 	// Slots.
-	slots, err := slotted()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range slots.Choices {
-		for _, o := range c.Outages {
-			if late := o.After.Most - o.Best; o.Refusals.Mean > 1000 || late > 11*time.Second {
-				t.Errorf("slots, %s, down for %v: %v refusals, and all served %v late", c.Name, o.Down, o.Refusals.Mean, late)
+	for _, s := range outageStrategies()[:7] {
+		for _, down := range []time.Duration{2 * time.Second, time.Minute} {
+			r := runOutage(t, Outage{Policy: s.Policy, Clients: 1000, Capacity: 20, Down: down, Slots: true})
+			if late := r.End - r.Best; r.FailuresAfter > 1000 || late > 11*time.Second {
+				t.Errorf("slots, %s, down for %v: %v refusals, and all served %v late", s.Name, down, r.FailuresAfter, late)
 			}
 		}
 	}

@@ -13,7 +13,14 @@ import (
 type Layer struct {
 	Policy    retry.Policy `json:"policy"`
 	Processes int          `json:"processes"` // they take operations in turn; each has its own draws and budget; 0 is one, at most 10,000
+
+	// FailureTakes is the number of tokens that each failed attempt takes from the budget, before its retry is decided, as
+	// gRPC's retryThrottling does. With it a retry needs the budget's cost, but does not take it; 0 is a budget as it is.
+	FailureTakes float64 `json:"failureTakes,omitempty"`
 }
+
+// maxTokens is the most tokens of a FailureTakes.
+const maxTokens = 1e9
 
 // maxProcesses is the most processes of a Layer or a Strategy.
 const maxProcesses = 10_000

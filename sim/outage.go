@@ -24,19 +24,20 @@ import (
 //
 // For the Placement an operation is one client's attempts, from the first until one is served or the client gives up.
 type Outage struct {
-	Policy    retry.Policy  `json:"policy"`
-	Placement Placement     `json:"placement,omitempty"`
-	Processes int           `json:"processes"` // that the clients are divided among; 0 is one, at most 10,000 and at most Clients
-	Clients   int           `json:"clients"`   // 1 to 10,000,000
-	Down      time.Duration `json:"down"`      // how long the server is down
-	Capacity  int           `json:"capacity"`  // at least 1
-	Timeout   time.Duration `json:"timeout"`   // how long a failing attempt lasts; 0 fails at once
-	Arrive    time.Duration `json:"arrive"`    // first attempts come at random times between 0 and this; with 0 all come at 0
-	Return    time.Duration `json:"return"`    // the mean time (exponentially distributed) until a client that gave up starts a new operation; 0 is never
-	Slots     bool          `json:"slots"`     // once it is back the server assigns slots, see above
-	Each      bool          `json:"each"`      // keep the results of each client: AttemptsOf and ServedAt
-	Bin       time.Duration `json:"bin"`       // for loads and peaks; 0 is a second
-	Seed      uint64        `json:"seed"`
+	Policy       retry.Policy  `json:"policy"`
+	Placement    Placement     `json:"placement,omitempty"`
+	Processes    int           `json:"processes"`              // that the clients are divided among; 0 is one, at most 10,000 and at most Clients
+	FailureTakes float64       `json:"failureTakes,omitempty"` // see Layer.FailureTakes
+	Clients      int           `json:"clients"`                // 1 to 10,000,000
+	Down         time.Duration `json:"down"`                   // how long the server is down
+	Capacity     int           `json:"capacity"`               // at least 1
+	Timeout      time.Duration `json:"timeout"`                // how long a failing attempt lasts; 0 fails at once
+	Arrive       time.Duration `json:"arrive"`                 // first attempts come at random times between 0 and this; with 0 all come at 0
+	Return       time.Duration `json:"return"`                 // the mean time (exponentially distributed) until a client that gave up starts a new operation; 0 is never
+	Slots        bool          `json:"slots"`                  // once it is back the server assigns slots, see above
+	Each         bool          `json:"each"`                   // keep the results of each client: AttemptsOf and ServedAt
+	Bin          time.Duration `json:"bin"`                    // for loads and peaks; 0 is a second
+	Seed         uint64        `json:"seed"`
 
 	// Horizon is the last instant at which an attempt counts; 0 is none.
 	Horizon time.Duration `json:"horizon"`
@@ -78,6 +79,7 @@ func (o *Outage) check() error {
 	c.notNegative("Bin", o.Bin)
 	c.placed("", o.Placement, o.Processes)
 	c.count("Processes", o.Processes, 0, max(o.Clients, 1))
+	c.number("FailureTakes", o.FailureTakes, 0, maxTokens)
 	c.notNegative("Horizon", o.Horizon)
 	return c.err
 }
@@ -129,6 +131,7 @@ func more(n int32) int32 { return max(n, n+1) }
 func newServer(o Outage) *server {
 	s := &server{Outage: o, rng: newRand(o.Seed), clients: make([]client, o.Clients)}
 	s.all = newOperations(o.Policy, o.Placement, o.Processes, s.rng)
+	s.all.takes = o.FailureTakes
 	s.ends = ends(o.Policy)
 	if d, ok := o.Policy.AttemptTimeout(); ok {
 		s.Timeout = min(s.Timeout, d)

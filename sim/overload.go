@@ -23,26 +23,27 @@ const maxOperations = 1 << 30
 // When the attempt of one layer times out, the operations under it end. A failure of a lower layer is the error of the
 // attempt above it.
 //
-// With Slots a request that finds the Queue full receives the next free slot as Retry-After, at once. There is one slot
-// each Service.Mean. Until the last assigned slot has come, other requests that find the server busy receive slots too,
-// even if the queue has room. A request that comes back in its slot or later enters the queue if it has room, else it
-// receives another slot.
+// With Loops there are as many callers instead of a Load, each of which starts its next operation when its last one has
+// ended. They begin at random times in the first second.
 //
 // The policies' draws are independent of the arrivals and the work: two Overloads with the same Seed and different
 // policies have the same arrivals and work.
 type Overload struct {
-	Load    float64         `json:"load"`            // operations a second; 0 with a Trace
+	Load    float64         `json:"load"`            // operations a second; 0 with a Trace or Loops
 	Trace   []time.Duration `json:"trace,omitempty"` // when operations come, in order
+	Loops   int             `json:"loops,omitempty"` // callers, each with one operation at a time
 	Layers  []Layer         `json:"layers"`          // from the users to the server; 1 to 10
 	Service Service         `json:"service"`
 	Queue   int             `json:"queue"` // how many requests may wait; 0 is no bound
 	Drop    bool            `json:"drop"`  // requests whose callers have left are dropped when their turn comes, which takes no time
-	Slots   bool            `json:"slots"` // a request that finds the Queue full receives the next free slot as Retry-After
 	Trigger Trigger         `json:"trigger"`
 
 	// Failures is the share of the requests, 0 to 1, that fail at random after the server has worked on them. An operation
 	// is healthy if such a failure comes in time, as it is if it succeeds in time.
 	Failures float64 `json:"failures"`
+
+	// Refusal is how long it takes until a caller knows that the Queue is full; 0 is no time.
+	Refusal time.Duration `json:"refusal,omitempty"`
 
 	// Healthy is the time within which a healthy operation is answered; 0 is the first AttemptTimeout of the Layers, or a
 	// second if there is none.
@@ -82,8 +83,14 @@ func (o Overload) Run(ctx context.Context) (*OverloadResult, error) {
 
 func (o *Overload) check() error {
 	c := checker{model: "Overload"}
-	if !(o.Load >= 0) || (o.Load == 0) == (o.Trace == nil) {
-		c.fail("Load", o.Load, "more than 0, or a Trace instead of it")
+	sources := 0
+	for _, given := range []bool{o.Load != 0, o.Trace != nil, o.Loops > 0} {
+		if given {
+			sources++
+		}
+	}
+	if !(o.Load >= 0) || sources != 1 {
+		c.fail("Load", o.Load, "more than 0, or a Trace or Loops instead of it")
 	}
 	c.number("Load", o.Load, 0, 1e9)
 	for i, at := range o.Trace {
@@ -94,12 +101,12 @@ func (o *Overload) check() error {
 	c.count("len(Layers)", len(o.Layers), 1, maxLayers)
 	for i, l := range o.Layers {
 		c.count(fmt.Sprintf("Layers[%d].Processes", i), l.Processes, 0, maxProcesses)
+		c.number(fmt.Sprintf("Layers[%d].FailureTakes", i), l.FailureTakes, 0, maxTokens)
 	}
 	c.service(o.Service)
 	c.count("Queue", o.Queue, 0, maxClients)
-	if o.Slots && o.Queue == 0 {
-		c.fail("Queue", o.Queue, "more than 0 with Slots: an unbounded queue refuses no request")
-	}
+	c.count("Loops", o.Loops, 0, maxClients)
+	c.notNegative("Refusal", o.Refusal)
 	c.trigger(o.Trigger)
 	c.notNegative("Healthy", o.Healthy)
 	c.number("Failures", o.Failures, 0, 1)

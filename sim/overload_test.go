@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -225,23 +226,96 @@ func TestOverloadUpperTimeoutEndsTheLower(t *testing.T) {
 	}
 }
 
-// A bounded queue with slots keeps the goodput and refuses little.
-func TestOverloadSlots(t *testing.T) {
-	l := Layer{Policy: retry.New(backoff.Constant(100*time.Millisecond), retry.Limit(3), retry.AttemptTimeout(time.Second))}
-	o := stalled(80, 5*time.Second, l)
-	o.Queue = 50
-	plain := mustRun(t, o)
-	o.Slots = true
-	slots := mustRun(t, o)
-	if !recovered(slots) || slots.Succeeded < plain.Succeeded {
-		t.Errorf("with slots: recovered %v after %v, %d succeed, %d refusals; without %v after %v, %d, %d",
-			recovered(slots), slots.Recovery.After, slots.Succeeded, slots.Refused, recovered(plain), plain.Recovery.After, plain.Succeeded, plain.Refused)
+// A refusal may take some time, and the caller's timeout may be over before it.
+func TestOverloadRefusalTakesTime(t *testing.T) {
+	o := Overload{
+		Trace: make([]time.Duration, 3), Layers: []Layer{{Policy: retry.New(backoff.Constant(0), retry.Limit(1), retry.AttemptTimeout(20*time.Millisecond))}},
+		Service: Service{Mean: 10 * time.Millisecond}, Queue: 1, Refusal: 5 * time.Millisecond, Horizon: time.Second,
 	}
-	// 500 at once, without a standstill: each but one is refused once at most, and all are served without a gap.
-	o.Trace, o.Load, o.Trigger, o.Horizon = make([]time.Duration, 500), 0, Trigger{}, time.Minute
-	r := mustRun(t, o)
-	if r.Succeeded != 500 || r.Refused > 450 || r.Flow.Succeeded[4] != 100 || r.Flow.Succeeded[5] > 51 {
-		t.Errorf("of a crowd: %d succeed after %d refusals: %v", r.Succeeded, r.Refused, r.Flow.Succeeded[:8])
+	// The first is served at 10 ms, the second at 20 ms: too late, it has left then and comes again. The third is refused
+	// twice, and gives up after 10 ms.
+	if r := mustRun(t, o); r.Refused != 2 || r.GivenUp != 1 || r.Succeeded != 2 || r.Latency.Least != 10*time.Millisecond {
+		t.Errorf("%+v", r)
+	}
+	// It learns nothing before its timeout at 20 ms, comes again, and waits for the second one: until 40 ms, too long.
+	o.Refusal = time.Minute
+	if r := mustRun(t, o); r.Refused != 1 || r.GivenUp != 1 || r.Succeeded != 2 || r.Latency.Most != 30*time.Millisecond {
+		t.Errorf("a refusal after the timeout: %+v", r)
+	}
+}
+
+// Each of the loops has one operation at a time: its next one begins when the last one has ended.
+func TestOverloadLoops(t *testing.T) {
+	o := Overload{Loops: 5, Layers: []Layer{{}}, Service: Service{Mean: 100 * time.Millisecond}, Horizon: 100 * time.Second}
+	r := mustRun(t, o) // the server is never idle: of 5 requests one is served and four wait
+	if r.Operations != r.Succeeded+5 || r.Succeeded < 990 || r.Succeeded > 1000 || slices.Max(r.Flow.Queue) != 4 || r.Latency.P99 > 502*time.Millisecond {
+		t.Errorf("%+v", r)
+	}
+	o.Layers[0].Policy = retry.New(backoff.Constant(0), retry.Limit(3), retry.AttemptTimeout(50*time.Millisecond))
+	if r := mustRun(t, o); r.Operations != r.GivenUp+5 || r.Offered < 9900 {
+		t.Errorf("with an attempt timeout that no answer meets: %+v", r)
+	}
+	o.Queue = 1 // three of five are refused at once, forever
+	if r, err := o.Run(t.Context()); !errors.Is(err, ErrStuck) || r == nil {
+		t.Errorf("%+v, %v: want ErrStuck", r, err)
+	}
+}
+
+// Under a budget that is empty a caller's own loop calls without a pause: its backoff is gone with its retries. Docs
+// choosing.md has these figures.
+func TestALoopAroundABudget(t *testing.T) {
+	calls := map[bool]int64{}
+	for _, limited := range []bool{false, true} {
+		p := retry.New(backoff.Exponential(100*time.Millisecond, 2).Cap(10*time.Second).Jitter(jitter.Full), retry.Limit(3))
+		if limited {
+			p = p.With(retry.WithBudget(retry.NewBudget(10, 1, 0.1)))
+		}
+		r := mustRun(t, looping(p))
+		calls[limited] = r.Offered
+	}
+	if calls[true] < 5*calls[false] {
+		t.Errorf("%d requests with a budget, %d without", calls[true], calls[false])
+	}
+}
+
+// looping has 256 loops, and a server of 100 a second with a queue of 50 that refuses within 10 ms.
+func looping(p retry.Policy) Overload {
+	return Overload{
+		Loops: 256, Layers: []Layer{{Policy: p.With(retry.AttemptTimeout(time.Second))}}, Service: Service{Mean: 10 * time.Millisecond}, Queue: 50, Refusal: 10 * time.Millisecond,
+		Horizon: time.Minute,
+	}
+}
+
+// gRPC's retryThrottling (gRFC A6): each failure takes a token, and a call retries only above half of the tokens.
+func TestFailuresTakeTokens(t *testing.T) {
+	o := operation{policy: retry.New(backoff.Constant(time.Second), retry.WithBudget(retry.NewBudget(10, 5.05, 0.1))), takes: 1}
+	budget, _ := o.policy.Budget()
+	for n, want := range []bool{true, true, true, true, false, false} { // 9, 8, 7, 6, 5, 4 tokens
+		if _, err := o.fail(errFailed, 0, 0); (err == nil) != want || budget.Tokens() != float64(9-n) {
+			t.Errorf("failure %d: %v, %v tokens left", n+1, err, budget.Tokens())
+		}
+	}
+	for range 20 { // 4 and 2 tokens
+		succeed(o.policy)
+	}
+	if _, err := o.fail(errFailed, 0, 0); err == nil { // 5
+		t.Error("a retry with half of the tokens")
+	}
+	succeed(o.policy)
+	budget.Add(1)
+	if _, err := o.fail(errFailed, 0, 0); err != nil { // 5.1
+		t.Error(err)
+	}
+}
+
+// 200 processes with gRPC's throttle recover from a load of 80 after about a minute.
+func TestGRPCRecovers(t *testing.T) {
+	p := retry.New(backoff.Exponential(100*time.Millisecond, 2).Cap(time.Second).Jitter(jitter.Deviation(0.2)), retry.Limit(3), retry.AttemptTimeout(time.Second),
+		retry.WithBudget(retry.NewBudget(10, 5.05, 0.1)))
+	b := Boundary{Overload: stalled(0, 5*time.Second), Callers: []Callers{{"grpc", []Layer{{Policy: p, Processes: 200, FailureTakes: 1}}}}, Loads: []float64{80}, Runs: 10}
+	r, err := b.Run(t.Context())
+	if err != nil || r.Points[0].Recovered < 5 || r.Points[0].Recovered+r.Points[0].Late < 10 || r.Points[0].After.Least < 50*time.Second {
+		t.Errorf("%+v, %v", r, err)
 	}
 }
 
@@ -336,7 +410,7 @@ func randomOverload(rng *rand.Rand) Overload {
 		Trigger: Trigger{At: time.Second, For: time.Duration(rng.Int64N(3e9)), Speed: float64(rng.IntN(3)) / 3, Ramp: time.Duration(rng.Int64N(2) * rng.Int64N(3e9))},
 		Horizon: 10 * time.Second, Seed: rng.Uint64(),
 	}
-	o.Slots = o.Queue > 0 && rng.IntN(2) == 0
+	o.Refusal = time.Duration(rng.Int64N(2) * rng.Int64N(1e8))
 	o.Failures = float64(rng.IntN(2)) * 0.3 * rng.Float64()
 	for range 1 + rng.IntN(3) {
 		l := Layer{
@@ -351,6 +425,7 @@ func randomOverload(rng *rand.Rand) Overload {
 		}
 		if rng.IntN(3) == 0 {
 			l.Policy = l.Policy.With(retry.WithBudget(retry.NewBudget(5, 1, 0.2).Refill(float64(rng.IntN(2)))))
+			l.FailureTakes = float64(rng.IntN(2))
 		}
 		o.Layers = append(o.Layers, l)
 	}
@@ -370,7 +445,10 @@ func TestOverloadRefuses(t *testing.T) {
 		`Service.Shape is "3", want one of ["" "`:    func(o *Overload) { o.Service.Shape = "3" },
 		"Service.CV is -1, want 0 to 100":            func(o *Overload) { o.Service.CV = -1 },
 		"Queue is -1, want 0 to":                     func(o *Overload) { o.Queue = -1 },
-		"Queue is 0, want more than 0 with Slots":    func(o *Overload) { o.Slots = true },
+		"Load is 50, want more than 0, or a":         func(o *Overload) { o.Loops = 2 },
+		"Loops is -1, want 0 to":                     func(o *Overload) { o.Loops = -1 },
+		"Refusal is -1ns":                            func(o *Overload) { o.Refusal = -1 },
+		"Layers[0].FailureTakes is NaN":              func(o *Overload) { o.Layers = []Layer{{FailureTakes: math.NaN()}} },
 		"Trigger.Speed is 2, want 0 to 1":            func(o *Overload) { o.Trigger.Speed = 2 },
 		"Trigger.At is -1ns":                         func(o *Overload) { o.Trigger.At = -1 },
 		"Trigger.For is -1ns":                        func(o *Overload) { o.Trigger.For = -1 },

@@ -21,7 +21,6 @@ type plain struct {
 	events                 []plainEvent
 	queue                  []*plainRequest
 	at                     *plainRequest
-	nextSlot               time.Duration
 	operations, offered    int64
 	succeeded, givenUp     int64
 	refused, served        int64
@@ -65,9 +64,8 @@ func (p *plain) call(layer int, end func(error)) plainCall {
 	policy := p.policies[layer][p.turn[layer]%len(p.policies[layer])]
 	p.turn[layer]++
 	timeout, timed := p.o.Layers[layer].Policy.AttemptTimeout()
-	op := operation{policy: policy}
+	op := operation{policy: policy, takes: p.o.Layers[layer].FailureTakes}
 	var leaveAttempt, cancelTimeout, cancelWait func()
-	slot := time.Duration(-1)
 	var attempt func()
 	var start time.Duration
 	ended := func(err error) {
@@ -103,37 +101,31 @@ func (p *plain) call(layer int, end func(error)) plainCall {
 			}
 			return
 		}
-		leaveAttempt = p.request(&slot, ended)
+		leaveAttempt = p.request(ended)
 	}
 	cancelWait = func() {}
 	attempt()
 	return plainCall{func() { cancelTimeout(); cancelWait(); leaveAttempt() }}
 }
 
-func (p *plain) request(slot *time.Duration, ended func(error)) (leave func()) {
+func (p *plain) request(ended func(error)) (leave func()) {
 	p.offered++
 	p.offeredAt[p.now/time.Second]++
 	r := &plainRequest{done: ended}
 	leave = func() { r.left = true }
-	inSlot := *slot >= 0 && *slot <= p.now || p.nextSlot <= p.now || !p.o.Slots
 	if p.at == nil {
-		*slot = -1
 		p.serve(r)
 		return leave
 	}
-	if p.o.Queue == 0 || len(p.queue) < p.o.Queue && inSlot {
-		*slot = -1
+	if p.o.Queue == 0 || len(p.queue) < p.o.Queue {
 		p.queue = append(p.queue, r)
 		return leave
 	}
 	p.refused++
-	if !p.o.Slots {
-		ended(errFailed)
-		return func() {}
+	if p.o.Refusal > 0 {
+		return p.in(p.o.Refusal, func() { ended(errFailed) })
 	}
-	p.nextSlot = max(p.nextSlot, p.now) + p.o.Service.Mean
-	*slot = p.nextSlot
-	ended(retry.RetryAfter(errFailed, *slot-p.now))
+	ended(errFailed)
 	return func() {}
 }
 

@@ -13,6 +13,7 @@ const (
 	finishes              // the server has finished a request
 	expires               // an attempt's timeout is over
 	retries               // a wait is over
+	refused               // a caller knows that its request was refused
 )
 
 // due is an event of an Overload. It is void if its call's version has changed since.
@@ -37,7 +38,6 @@ type call struct {
 	operation
 	began   time.Duration
 	start   time.Duration // of the current attempt
-	slot    time.Duration // of its next request, or Never
 	layer   int32
 	above   int32  // the call of the layer above, of which this is an attempt, or none
 	below   int32  // the call of the layer below, which is the current attempt, or none
@@ -53,6 +53,7 @@ type layer struct {
 	next     int // the process of the next operation
 	timeout  time.Duration
 	timed    bool
+	takes    float64
 }
 
 // overload is a running Overload.
@@ -68,11 +69,10 @@ type overload struct {
 	arrived        int // entries of the Trace that were scheduled
 	now            time.Duration
 	still          int  // requests at the current instant
-	endless        bool // a layer has neither a limit nor a budget
+	endless        bool // a layer has neither a limit nor a budget, or there are loops
 	queue          fifo
 	busy           bool
 	at             request // the one that the server works on
-	nextSlot       time.Duration
 	wait, latency  moments
 	health         health
 	runsOn         bool // without a Horizon of its own
@@ -86,11 +86,15 @@ func newOverload(o Overload) *overload {
 	s.arrivals, s.work, policies, s.failing = o.random()
 	for _, l := range o.Layers {
 		timeout, timed := l.Policy.AttemptTimeout()
-		s.layers = append(s.layers, layer{policies: l.policies(policies), timeout: timeout, timed: timed})
+		s.layers = append(s.layers, layer{policies: l.policies(policies), timeout: timeout, timed: timed, takes: l.FailureTakes})
 		s.endless = s.endless || !ends(l.Policy)
 	}
 	s.res.Flow = newFlow(o.bin(), s.Horizon)
 	s.health = newHealth(o.Trigger, o.healthy(), s.Horizon)
+	s.endless = s.endless || o.Loops > 0
+	for range o.Loops {
+		s.schedule(duration(s.arrivals.Float64()*1e9), arrives, none, 0)
+	}
 	s.arrival()
 	return s
 }
@@ -108,7 +112,7 @@ func (s *overload) schedule(at time.Duration, kind, who int32, version uint32) {
 
 // arrival schedules the next arrival.
 func (s *overload) arrival() {
-	if s.Trace == nil {
+	if s.Load > 0 {
 		s.schedule(add(s.now, duration(s.arrivals.ExpFloat64()/s.Load*1e9)), arrives, none, 0)
 		return
 	}
@@ -177,6 +181,8 @@ func (s *overload) happens(e due) {
 	case e.kind == expires:
 		s.cancel(s.calls[e.who].below)
 		s.failed(e.who, errFailed)
+	case e.kind == refused:
+		s.failed(e.who, errFailed)
 	}
 }
 
@@ -194,7 +200,7 @@ func (s *overload) begin(at, above int32) int32 {
 		who = int32(len(s.calls))
 		s.calls = append(s.calls, call{})
 	}
-	s.calls[who] = call{operation: operation{policy: l.policies[process]}, began: s.now, slot: Never, layer: at, above: above, below: none, version: s.calls[who].version}
+	s.calls[who] = call{operation: operation{policy: l.policies[process], takes: l.takes}, began: s.now, layer: at, above: above, below: none, version: s.calls[who].version}
 	return who
 }
 
@@ -231,6 +237,7 @@ func (s *overload) failed(who int32, err error) {
 	above, _ := s.release(who)
 	if above == none {
 		s.res.GivenUp++
+		s.again()
 		return
 	}
 	s.failed(above, final)
@@ -250,7 +257,15 @@ func (s *overload) succeeded(who int32) {
 		s.latency.add(int64(s.now - began))
 		s.res.Flow.bump(s.res.Flow.Succeeded, s.now)
 		s.answered(c)
+		s.again()
 		return
+	}
+}
+
+// again starts a loop's next operation.
+func (s *overload) again() {
+	if s.Loops > 0 {
+		s.schedule(s.now, arrives, none, 0)
 	}
 }
 

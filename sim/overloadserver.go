@@ -1,10 +1,6 @@
 package sim
 
-import (
-	"time"
-
-	"github.com/retrywhen/retrywhen/retry"
-)
+import "time"
 
 // request is a request to the server. Its caller has left if the call's turn has changed since.
 type request struct {
@@ -18,36 +14,21 @@ func (s *overload) request(who int32) {
 	s.still++
 	s.res.Offered++
 	s.res.Flow.bump(s.res.Flow.Offered, s.now)
-	c := &s.calls[who]
-	r := request{who, c.version, s.now}
+	r := request{who, s.calls[who].version, s.now}
 	switch {
 	case !s.busy:
-		c.slot = Never
 		s.serve(r)
-	case s.Queue == 0 || s.queue.len() < s.Queue && s.admitted(c):
-		c.slot = Never
+	case s.Queue == 0 || s.queue.len() < s.Queue:
 		s.queue.push(r)
 	default:
 		s.res.Refused++
 		s.res.Flow.bump(s.res.Flow.Refused, s.now)
-		s.failed(who, s.refusal(c))
+		if s.Refusal > 0 {
+			s.schedule(add(s.now, s.Refusal), refused, who, r.version)
+			return
+		}
+		s.failed(who, errFailed)
 	}
-}
-
-// admitted reports whether the call's request may enter the queue: it has a slot (requests never come before theirs),
-// or no slot is taken.
-func (s *overload) admitted(c *call) bool {
-	return !s.Slots || s.nextSlot <= s.now || c.slot != Never
-}
-
-// refusal returns the failure of a refused request.
-func (s *overload) refusal(c *call) error {
-	if !s.Slots {
-		return errFailed
-	}
-	s.nextSlot = add(max(s.nextSlot, s.now), s.Service.Mean)
-	c.slot = s.nextSlot
-	return retry.RetryAfter(errFailed, c.slot-s.now)
 }
 
 // serve starts the work on a request; the server must be free.

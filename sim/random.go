@@ -44,6 +44,7 @@ func process(p retry.Policy, draw func() float64) retry.Policy {
 // operations returns the policy of each operation of a run.
 type operations struct {
 	processes []retry.Policy // take the operations in turn
+	takes     float64        // see Layer.FailureTakes
 	placement Placement
 	key       uint64 // of the first operation, for ByKey
 }
@@ -80,7 +81,7 @@ func (o *operations) of(operation int) retry.Policy {
 // begin gives an operation its policy, unless it has one.
 func (o *operations) begin(x *operation, number int) {
 	if !x.begun {
-		x.policy, x.begun = o.of(number), true
+		x.policy, x.begun, x.takes = o.of(number), true, o.takes
 	}
 }
 
@@ -96,7 +97,8 @@ func (o *operations) succeeded(x *operation, number int) {
 // operation is an operation under a policy.
 type operation struct {
 	policy retry.Policy
-	begun  bool // policy is set
+	begun  bool    // policy is set
+	takes  float64 // see Layer.FailureTakes
 	state  retry.State
 }
 
@@ -106,6 +108,11 @@ var errFailed = errors.New("sim: failed")
 // fail applies the policy to the failure of an attempt that lasted for some time, at a time of the run.
 func (o *operation) fail(err error, lasted, at time.Duration) (time.Duration, error) {
 	op := o.policy.Continue(context.Background(), o.state, nil)
+	if budget, ok := o.policy.Budget(); ok && o.takes > 0 {
+		budget.Add(-o.takes)
+		tokens := budget.Tokens()
+		defer func() { budget.Add(tokens - budget.Tokens()) }()
+	}
 	delay, final := op.Failed(retry.Outcome{Err: err, Lasted: lasted, At: time.Unix(0, 0).Add(at)})
 	o.state = op.State()
 	return delay, final

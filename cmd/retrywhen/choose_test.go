@@ -129,7 +129,7 @@ func TestPrintedPoliciesAreTaken(t *testing.T) {
 			}
 		}
 		patient := strings.Replace(p.Policy, "attempttimeout=1s", "attempttimeout=1m", 1) // the program may be slow here
-		if _, errOut, err := inProcess(t, "run", "--backoff", patient, "--", os.Args[0], "-test.run=^$"); err != nil || !strings.Contains(errOut, "place=by-ordinal has no effect here") {
+		if _, errOut, err := inProcess(t, "run", "--backoff", patient, "--", os.Args[0], "-test.run=^$"); err != nil || strings.Contains(errOut, "place=by-ordinal has no effect here") != (p.Use == "job") {
 			t.Errorf("run --backoff %q: %v, %q", p.Policy, err, errOut)
 		}
 	}
@@ -152,5 +152,23 @@ func TestVerdictsAreOfSeveralRuns(t *testing.T) {
 	}
 	if out, _, err = inProcess(t, "sim", "choose", "--help"); err != nil || !strings.Contains(out, "(default 500ms,2s,5s,20s,1m)") {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// A recommendation is from at least 20 runs of a server of 100 a second, and no sentence is about a job in it.
+func TestChooseOfASmallServer(t *testing.T) {
+	text, _, err := inProcess(t, "sim", "choose", "--clients=100", "--capacity=5", "--processes=10", "--runs=1", "--outages=2s")
+	text = strings.Join(strings.Fields(text), " ")
+	if err != nil || !strings.Contains(text, "of 20 runs") || !strings.Contains(text, "A server of 100 per second with a load of 80") ||
+		!strings.Contains(text, "processes=200") || strings.Count(text, "that stalls for") != 1 {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+// A wait of a person is not a target of a job. Without a target for the first wait the request stays as it is.
+func TestChooseWithoutATargetForTheWait(t *testing.T) {
+	args := []string{"--clients=40", "--runs=1", "--outages=2s"}
+	if a, b := choose(t, append(args, "--wait=0")...), choose(t, args...); a.Policies[0].Policy != b.Policies[0].Policy || !strings.Contains(a.Policies[0].Policy, "cap=2s") {
+		t.Errorf("%s; %s", a.Policies[0].Policy, b.Policies[0].Policy)
 	}
 }

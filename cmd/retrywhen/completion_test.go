@@ -32,7 +32,7 @@ func TestCompletionOfPolicies(t *testing.T) {
 		"mine: lin":                      "mine: linear d=1s tiled",
 		"linear d=2s jitter=f":           "linear d=2s jitter=full",
 		"mine: linear d=2s ti":           "mine: linear d=2s tiled",
-		"linear d=2s limit=3 place=by-k": "linear d=2s limit=3 place=by-key",
+		"linear d=2s limit=3 place=by-o": "linear d=2s limit=3 place=by-ordinal",
 		"linear d=2s resetafterit":       "linear d=2s resetafteritems=1",
 		"aw":                             "aws|aws-2026",
 		"linear d=2s tiled ti":           "",
@@ -54,7 +54,7 @@ func TestCompletionHasAllWords(t *testing.T) {
 			t.Errorf("%s may become %q, want %s", w.Name, got, w)
 		}
 	}
-	for command, want := range map[string]string{"show": "", "sim overload": "processes=20", "sim herd": "place=by-key place=by-ordinal processes=20", "sim choose": "place=by-key place=by-ordinal"} {
+	for command, want := range map[string]string{"show": "", "sim overload": "processes=20", "sim herd": "place=by-ordinal processes=20", "sim choose": "place=by-ordinal"} {
 		out, _, err := inProcess(t, append(append([]string{"__complete"}, strings.Fields(command)...), "linear d=1s p")...)
 		got := strings.ReplaceAll(strings.TrimSuffix(strings.TrimSpace(strings.SplitN(out, ":", 2)[0]), "\n"), "linear d=1s ", "")
 		if got = strings.Join(strings.Fields(strings.Replace(got, "plus=1s", "", 1)), " "); err != nil || got != want {

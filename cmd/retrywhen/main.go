@@ -109,7 +109,6 @@ jobs that fail together, or clients that contend for one row. The same seed give
 the same result.
 
 Policies are as in: retrywhen show --help. These options may be added:
-  place=by-key           a client's draw is the hash of its key
   place=by-ordinal       a client's draw is its number's place in the fleet
   processes=20           the clients are in 20 processes; each has its own draws
                          and its own budget

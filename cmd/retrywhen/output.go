@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -23,11 +24,16 @@ type output struct {
 	given func() bool // whether there is a file
 	file  string
 	json  bool
+	page  bool // there is one
 }
 
 func (o *output) flags(c *cobra.Command) {
 	o.given = func() bool { return c.Flags().Changed("output") }
-	c.Flags().StringVarP(&o.file, "output", "o", "", "write a picture to this .svg file, or a page to this .html file")
+	usage := "write a picture to this .svg file"
+	if o.page {
+		usage += ", or a page to this .html file"
+	}
+	c.Flags().StringVarP(&o.file, "output", "o", "", usage)
 	c.Flags().BoolVar(&o.json, "json", false, "write JSON, with durations in nanoseconds")
 	_ = c.MarkFlagFilename("output", "svg", "html") // it fails only for an unknown flag
 }
@@ -40,10 +46,12 @@ func (o *output) check() error {
 	if o.json {
 		return errors.New("want --output or --json, not both")
 	}
-	switch strings.ToLower(filepath.Ext(o.file)) {
-	case ".svg", ".html":
-	default:
+	switch ext := strings.ToLower(filepath.Ext(o.file)); {
+	case ext == ".svg" || ext == ".html" && o.page:
+	case o.page:
 		return fmt.Errorf("--output is %q, want a name that ends in .svg or .html", o.file)
+	default:
+		return fmt.Errorf("--output is %q, want a name that ends in .svg", o.file)
 	}
 	if info, err := os.Stat(o.file); err == nil && info.IsDir() {
 		return fmt.Errorf("--output is %q, which is a folder, want a file", o.file)
@@ -64,10 +72,14 @@ func (o *output) write(c *cobra.Command, tab lab.Tab, r report.Result) error {
 		e.SetIndent("", "  ")
 		return e.Encode(r.JSON())
 	case o.file == "":
-		_, err := io.WriteString(out, console.ForLocale(strings.Join(r.Text(width(out)), "\n")+"\n"))
+		text := console.ForLocale(strings.Join(r.Text(width(out)), "\n") + "\n")
+		if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) && os.Getenv("NO_COLOR") == "" {
+			text = colored(text)
+		}
+		_, err := io.WriteString(out, text)
 		return err
 	}
-	write := func(w io.Writer) error { return lab.WriteResult(w, tab, commandLine(c), r) }
+	write := func(w io.Writer) error { return lab.WriteResult(w, tab, commandLine(c), r.(report.Paged)) }
 	if strings.EqualFold(filepath.Ext(o.file), ".svg") {
 		write = r.Figure().SVG
 	}
@@ -75,6 +87,26 @@ func (o *output) write(c *cobra.Command, tab lab.Tab, r report.Result) error {
 		return fmt.Errorf("%s: %s cannot be written: %w", c.Name(), o.file, err)
 	}
 	return nil
+}
+
+// verdicts are the parts of a text that say how good a result is.
+var verdicts = regexp.MustCompile(`([\d,]+) of ([\d,]+)( give up)?|▶|✗|\bnever\b`)
+
+// colored returns a text with its verdicts in colors: green if all are well, red if none is, else yellow.
+func colored(text string) string {
+	const red, green, yellow = "\x1b[31m", "\x1b[32m", "\x1b[33m"
+	return verdicts.ReplaceAllStringFunc(text, func(found string) string {
+		color, m := yellow, verdicts.FindStringSubmatch(found)
+		switch {
+		case m[3] != "":
+			return found
+		case found == "▶" || m[1] != "" && m[1] == m[2]:
+			color = green
+		case found == "✗" || found == "never" || m[1] == "0":
+			color = red
+		}
+		return color + found + "\x1b[0m"
+	})
 }
 
 // commandLine returns the command with its flags and policies, without those of its output.

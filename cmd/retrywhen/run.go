@@ -98,13 +98,15 @@ Exit codes, apart from the command's own:
 			}
 			if _, err := time.ParseDuration(backoff); err == nil {
 				backoff = "constant d=" + backoff
+			} else if _, err := strconv.ParseFloat(backoff, 64); err == nil {
+				return fmt.Errorf("run: --backoff: %s has no unit: %[1]ss?", backoff)
 			}
 			parsed, err := report.ParseStrategy(backoff)
 			if err != nil {
 				return fmt.Errorf("run: --backoff: %w", err)
 			}
-			for _, u := range report.UnusedWords(report.Command{}, parsed) {
-				fmt.Fprintf(c.ErrOrStderr(), "retrywhen: run: %s has no effect here: %s\n", u.Word, u.Why)
+			for _, note := range report.Unused("run", 0, parsed) {
+				fmt.Fprintf(c.ErrOrStderr(), "retrywhen: run: %s\n", note)
 			}
 			policy := parsed.Policy
 			switch {

@@ -56,7 +56,7 @@ in use there are names: grpc, aws and aws-2026.`,
 			if in.Retries < 1 || in.Retries > report.MaxRows {
 				return fmt.Errorf("show: --retries is %d, want 1 to %d", in.Retries, report.MaxRows)
 			}
-			return s.run(c, args, in, func(_ context.Context, all []report.Strategy, _ report.Progress) (report.Result, error) {
+			return s.run(c, args, 0, func(_ context.Context, all []report.Strategy, _ report.Progress) (report.Result, error) {
 				in.Strategies = all
 				return in.Run(), nil
 			})

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/lab"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
 )
 
@@ -35,13 +34,13 @@ each load.`,
 			case c.Flags().Changed("loads") && c.Flags().Changed("points"):
 				return errors.New("boundary: want --loads or --points, not both")
 			}
-			return s.run(c, args, in.Overload, func(ctx context.Context, all []report.Strategy, progress report.Progress) (report.Result, error) {
+			return s.run(c, args, in.Timeout, func(ctx context.Context, all []report.Strategy, progress report.Progress) (report.Result, error) {
 				in.Strategies, in.Seed, in.Progress = all, s.seed, progress
 				return in.Run(ctx)
 			})
 		},
 	}
-	s.flags(c, lab.TabPicture, layerWords...)
+	s.flags(c, "", layerWords...)
 	s.seedFlag(c)
 	overloadFlags(c, &in.Overload)
 	c.Flags().IntVar(&in.Points, "points", 19, "number of loads, evenly spaced below the capacity")

@@ -16,17 +16,18 @@ func newSimChoose() *cobra.Command {
 		Use:   "choose [POLICY...]",
 		Short: "Recommend a policy for a number of clients and a capacity",
 		Long: `Choose recommends two policies, as text and in Go. Request is for calls for which
-a person waits: it has a limit, an attempt timeout and a budget, of a few the
-largest with which a server recovers from a stall in all runs, or in most. Job is
-for jobs and connections, which never give up: the backoff alone. The figures are
-those of the policies as they are printed, in outages of several lengths and in a
-stall.
+a person waits: always three retries with short waits, an attempt timeout and a
+budget, of a few the largest with which a server recovers from a stall in all
+runs, or in most. Job is for jobs and connections, which never give up: the
+backoff alone. The figures are those of the policies as they are printed, in
+outages of several lengths, and of the request in a stall.
 
-Of the backoffs that meet the targets --served and --wait it takes the one that
-serves all clients soonest, or one with fewer refusals that is at most a tenth
-later. A table has the backoffs that no other beats: how often a client attempts
-in an hour, how often it is refused after the server's return, when all clients
-are served, and how long an operation waits if it fails alone.
+Of the backoffs that meet the targets --served and --wait, for clients that fail
+together, it takes the one that serves all soonest, or one with fewer refusals
+that is at most a tenth later. A table has all backoffs: how often a client
+attempts in an hour, how often it is refused after the server's return, when all
+clients are served, the same if they come at random times, and how long an
+operation waits if it fails alone.
 
 Without a policy it tries the usual backoffs, and some that are computed from the
 number of clients and the capacity. The choice does not depend on --seed.`,
@@ -35,13 +36,13 @@ number of clients and the capacity. The choice does not depend on --seed.`,
   retrywhen sim choose --place by-ordinal --outages 5s,10m -o choose.svg`,
 		RunE: func(c *cobra.Command, args []string) error {
 			in.Placement = s.place.Placement
-			return s.run(c, args, in, func(ctx context.Context, all []report.Strategy, progress report.Progress) (report.Result, error) {
+			return s.run(c, args, in.Timeout, func(ctx context.Context, all []report.Strategy, progress report.Progress) (report.Result, error) {
 				in.Strategies, in.Seed, in.Progress = all, s.seed, progress
 				return in.Run(ctx)
 			})
 		},
 	}
-	s.flags(c, lab.TabChoose, placeWords[:2]...)
+	s.flags(c, lab.TabChoose, placeWords[:1]...)
 	s.placeFlag(c)
 	s.seedFlag(c)
 	c.Flags().IntVarP(&in.Clients, "clients", "c", in.Clients, "number of clients that fail together")
@@ -51,8 +52,7 @@ number of clients and the capacity. The choice does not depend on --seed.`,
 	c.Flags().DurationSliceVar(&in.Outages, "outages", in.Outages, "the `lengths` of the outages")
 	c.Flags().Lookup("outages").DefValue = "500ms,2s,5s,20s,1m"
 	c.Flags().DurationVar(&in.Served, "served", 0, "target: all clients are served within this time of the server's return (default: none)")
-	c.Flags().DurationVar(&in.Wait, "wait", in.Wait, "target: 99 % of the operations that fail alone wait no longer; 0 is none")
-	c.Flags().BoolVar(&in.Slots, "slots", false, "a refused client receives the next free slot as Retry-After")
-	c.Flags().IntVar(&in.Runs, "runs", in.Runs, "number of runs of each outage")
+	c.Flags().DurationVar(&in.Wait, "wait", in.Wait, "target: 99 % of the operations that fail alone wait no longer: at least 1s, or 0 for none")
+	c.Flags().IntVar(&in.Runs, "runs", in.Runs, "number of runs of each outage for the figures; the choice has at least 2,000 clients in its runs, at most 200 runs")
 	return c
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/lab"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
 )
 
@@ -32,13 +31,13 @@ functions" with one that spreads the retries although the waits differ little.`,
 			if in.Runs < 0 || in.Runs > 1_000_000 {
 				return fmt.Errorf("herd: --runs is %d, want 0 to 1000000", in.Runs)
 			}
-			return s.run(c, args, in, func(ctx context.Context, all []report.Strategy, progress report.Progress) (report.Result, error) {
+			return s.run(c, args, 0, func(ctx context.Context, all []report.Strategy, progress report.Progress) (report.Result, error) {
 				in.Strategies, in.Seed, in.Horizon, in.Progress = all, s.seed, s.horizon, progress
 				return in.Run(ctx)
 			})
 		},
 	}
-	s.flags(c, lab.TabHerd, placeWords...)
+	s.flags(c, "", placeWords...)
 	s.placeFlag(c)
 	s.seedFlag(c)
 	c.Flags().DurationVar(&s.horizon, "horizon", 0, "simulation end of the charts; the figures ignore it (default: none)")

@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/lab"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
 	"github.com/retrywhen/retrywhen/sim"
 )
@@ -36,14 +35,14 @@ strategies of that article.`,
 			case in.Points < 1 || in.Points > 1000:
 				return fmt.Errorf("occ: --points is %d, want 1 to 1000", in.Points)
 			}
-			s.preset = lab.First(lab.TabContention).Strategies
-			return s.run(c, args, in, func(ctx context.Context, all []report.Strategy, progress report.Progress) (report.Result, error) {
+			s.preset = report.DefaultContention()
+			return s.run(c, args, 0, func(ctx context.Context, all []report.Strategy, progress report.Progress) (report.Result, error) {
 				in.Strategies, in.Seed, in.Horizon, in.Progress = all, s.seed, s.horizon, progress
 				return in.Run(ctx)
 			})
 		},
 	}
-	s.flags(c, lab.TabContention, placeWords...)
+	s.flags(c, "", placeWords...)
 	s.placeFlag(c)
 	s.seedFlag(c)
 	c.Flags().DurationVar(&s.horizon, "horizon", 0, "simulation end of each run (default: 30 days)")

@@ -42,8 +42,8 @@ one process, or as many as --processes or a policy's option processes= says.`,
 					return fmt.Errorf("outage: --budget is %q: %w", budget, err)
 				}
 			}
-			s.preset = lab.First(lab.TabOutage).Strategies
-			return s.run(c, args, in, func(ctx context.Context, all []report.Strategy, progress report.Progress) (report.Result, error) {
+			s.preset = report.DefaultOutage()
+			return s.run(c, args, in.Timeout, func(ctx context.Context, all []report.Strategy, progress report.Progress) (report.Result, error) {
 				in.Strategies, in.Seed, in.Horizon, in.Progress = all, s.seed, s.horizon, progress
 				return in.Run(ctx)
 			})

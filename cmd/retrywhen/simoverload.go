@@ -8,9 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/lab"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
-	"github.com/retrywhen/retrywhen/sim"
 )
 
 func newSimOverload() *cobra.Command {
@@ -21,7 +19,7 @@ func newSimOverload() *cobra.Command {
 		Use:   "overload [POLICY...]",
 		Short: "Simulate a server that stalls: does it recover from the retries?",
 		Long: `Overload simulates a server with a queue. Operations come at random times, at the
-same rate whatever the server's state. The server stalls, or slows down, for a
+same rate whatever the server's state, or from --loops. The server stalls for a
 time. It does not know when a caller has left, so it works on such requests too.
 Overload writes in how many runs the server recovers within a minute of the
 stall's end, and when: from then on 95 % of the operations are answered within
@@ -33,21 +31,22 @@ budget=capacity,cost,refund[,refill per second] is a budget of each process,
 processes=20 makes 20 processes, layers=3 makes three layers with the policy.`,
 		Example: `  retrywhen sim overload
   retrywhen sim overload --load 50 "exponential base=1s factor=2 jitter=full limit=3"
-  retrywhen sim overload --queue 50 --slots "constant d=1s limit=3 budget=10,1,0.1" -o overload.svg`,
+  retrywhen sim overload --queue 50 "grpc processes=200" aws -o overload.svg`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := checkOverload(c, args, &in); err != nil {
 				return err
 			}
-			return s.run(c, args, in, func(ctx context.Context, all []report.Strategy, progress report.Progress) (report.Result, error) {
+			return s.run(c, args, in.Timeout, func(ctx context.Context, all []report.Strategy, progress report.Progress) (report.Result, error) {
 				in.Strategies, in.Seed, in.Progress = all, s.seed, progress
 				return in.Run(ctx)
 			})
 		},
 	}
-	s.flags(c, lab.TabRecover, layerWords...)
+	s.flags(c, "", layerWords...)
 	s.seedFlag(c)
 	overloadFlags(c, &in)
 	c.Flags().Float64VarP(&in.Load, "load", "l", in.Load, "operations per second")
+	c.Flags().IntVar(&in.Loops, "loops", 0, "callers instead of --load, each of which starts its next operation when its last one has ended")
 	c.Flags().DurationVar(&in.Horizon, "horizon", 0, "simulation end of the charts (default: 1.5 times the longest recovery, at least 1m)")
 	c.Flags().IntVar(&in.Runs, "runs", in.Runs, "number of runs that say how often the server recovers; the other figures are of the median one")
 	return c
@@ -56,24 +55,29 @@ processes=20 makes 20 processes, layers=3 makes three layers with the policy.`,
 // overloadFlags are the flags that overload and boundary have in common.
 func overloadFlags(c *cobra.Command, in *report.Overload) {
 	c.Flags().DurationVar(&in.Service.Mean, "service", in.Service.Mean, "mean service time of a request; the capacity per second is its inverse")
-	c.Flags().Var((*shape)(&in.Service), "shape", "distribution of the service times: constant, exponential, or log-normal:CV")
-	c.Flags().DurationVar(&in.Trigger.At, "at", in.Trigger.At, "when the server stalls or slows down")
+	c.Flags().DurationVar(&in.Trigger.At, "at", in.Trigger.At, "when the server stalls")
 	c.Flags().DurationVar(&in.Trigger.For, "stall", in.Trigger.For, "length of the stall")
-	c.Flags().Float64Var(&in.Trigger.Speed, "speed", 0, "share of the server's speed during the stall, 0 to 1")
-	c.Flags().DurationVar(&in.Trigger.Ramp, "ramp", 0, "time after the stall in which the speed grows linearly to full speed")
 	c.Flags().DurationVar(&in.Timeout, "timeout", in.Timeout, "attempt timeout of policies that have none; 0 is no timeout")
 	c.Flags().DurationVar(&in.Healthy, "healthy", 0, "a healthy operation is answered within this time (default: the attempt timeout, or 1s)")
 	c.Flags().Var((*percentage)(&in.Failures), "failures", "share of the requests that fail at random, as in 1%")
 	c.Flags().IntVar(&in.Queue, "queue", 0, "maximum number of requests in the queue (default: no limit)")
-	c.Flags().BoolVar(&in.Slots, "slots", false, "a request that finds the queue full receives the next free slot as Retry-After")
+	c.Flags().DurationVar(&in.Refusal, "refusal", 0, "time until a caller knows that the queue is full")
 	c.Flags().BoolVar(&in.Drop, "drop", false, "the server drops requests whose callers have left")
-	_ = c.RegisterFlagCompletionFunc("shape", cobra.FixedCompletions([]string{"constant", "exponential", "log-normal:1"}, cobra.ShellCompDirectiveNoFileComp)) // it fails only for an unknown flag
 }
 
-// checkOverload returns an error for flags that cannot be, or have no effect.
+// checkOverload returns an error for flags that cannot be, and writes a note for one that has no effect.
 func checkOverload(c *cobra.Command, args []string, in *report.Overload) error {
 	if in.Runs < 1 || in.Runs > 100_000 {
 		return fmt.Errorf("%s: --runs is %d, want 1 to 100000", c.Name(), in.Runs)
+	}
+	if in.Timeout < 0 {
+		return fmt.Errorf("%s: --timeout is %v, want at least 0", c.Name(), in.Timeout)
+	}
+	if in.Loops > 0 {
+		if c.Flags().Changed("load") {
+			fmt.Fprintf(c.ErrOrStderr(), "retrywhen: %s: --load has no effect here: the callers are --loops\n", c.Name())
+		}
+		in.Load = 0
 	}
 	strategies, err := report.ParseStrategies(args)
 	own := len(args) > 0 && err == nil
@@ -81,47 +85,11 @@ func checkOverload(c *cobra.Command, args []string, in *report.Overload) error {
 		_, ok := s.Policy.AttemptTimeout()
 		own = own && ok
 	}
-	if in.Timeout < 0 {
-		return fmt.Errorf("%s: --timeout is %v, want at least 0", c.Name(), in.Timeout)
-	}
 	if own && c.Flags().Changed("timeout") {
-		return fmt.Errorf("%s: --timeout has no effect, because each policy has its own attempttimeout=: want one of the two", c.Name())
+		fmt.Fprintf(c.ErrOrStderr(), "retrywhen: %s: --timeout has no effect here: each policy has its own attempttimeout=\n", c.Name())
 	}
 	return nil
 }
-
-// shape is the flag of a sim.Service's distribution.
-type shape sim.Service
-
-func (s *shape) Set(text string) error {
-	name, cv, _ := strings.Cut(text, ":")
-	s.Shape, s.CV = sim.Shape(name), 0
-	switch {
-	case s.Shape == sim.LogNormalService:
-		var err error
-		s.CV, err = strconv.ParseFloat(cv, 64)
-		return err
-	case text == "constant":
-		s.Shape = sim.ConstantService
-	case text != string(sim.ExponentialService):
-		return strconv.ErrSyntax
-	}
-	return nil
-}
-
-func (s *shape) String() string {
-	switch s.Shape {
-	case sim.LogNormalService:
-		return fmt.Sprintf("%s:%v", s.Shape, s.CV)
-	case sim.ConstantService:
-		return "constant"
-	}
-	return string(s.Shape)
-}
-
-func (s *shape) Type() string { return "distribution" }
-
-func (s *shape) wants() string { return "constant, exponential, or log-normal:CV as in log-normal:0.5" }
 
 // percentage is the flag of a share, as in 1% or 0.01.
 type percentage float64

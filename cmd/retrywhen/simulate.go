@@ -25,14 +25,14 @@ import (
 
 // The words of a strategy that are not its policy's, as completion offers them.
 var (
-	placeWords = []string{"place=by-key", "place=by-ordinal", "processes=20"}
+	placeWords = []string{"place=by-ordinal", "processes=20"}
 	layerWords = []string{"layers=3", "processes=20"}
 )
 
 // simulation holds what all simulations have in common.
 type simulation struct {
 	output
-	tab     lab.Tab           // of the page
+	tab     lab.Tab           // of the page; "" if there is none
 	preset  []report.Strategy // without policies as arguments
 	place   placement
 	seed    uint64
@@ -41,14 +41,14 @@ type simulation struct {
 
 // flags adds the flags of all simulations. own are the words that the command takes in addition to a policy's.
 func (s *simulation) flags(c *cobra.Command, tab lab.Tab, own ...string) {
-	s.tab = tab
+	s.tab, s.page = tab, tab != ""
 	s.output.flags(c)
 	c.ValidArgsFunction = completePolicy(own...)
 }
 
 func (s *simulation) placeFlag(c *cobra.Command) {
-	c.Flags().Var(&s.place, "place", "where the clients' random draws come from: one-process, by-key or by-ordinal (default one-process)")
-	_ = c.RegisterFlagCompletionFunc("place", cobra.FixedCompletions([]string{"one-process", "by-key", "by-ordinal"}, cobra.ShellCompDirectiveNoFileComp)) // it fails only for an unknown flag
+	c.Flags().Var(&s.place, "place", "where the clients' random draws come from: one-process or by-ordinal (default one-process)")
+	_ = c.RegisterFlagCompletionFunc("place", cobra.FixedCompletions([]string{"one-process", "by-ordinal"}, cobra.ShellCompDirectiveNoFileComp)) // it fails only for an unknown flag
 }
 
 func (s *simulation) seedFlag(c *cobra.Command) {
@@ -74,10 +74,10 @@ func (p *placement) String() string { return p.text }
 
 func (p *placement) Type() string { return "place" }
 
-func (p *placement) wants() string { return "one-process, by-key or by-ordinal" }
+func (p *placement) wants() string { return "one-process or by-ordinal" }
 
 // strategies parses the policies. Without any it returns the preset's. It writes a note for each word without effect.
-func (s *simulation) strategies(c *cobra.Command, args []string, in report.Input) ([]report.Strategy, error) {
+func (s *simulation) strategies(c *cobra.Command, args []string, timeout time.Duration) ([]report.Strategy, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
@@ -93,24 +93,28 @@ func (s *simulation) strategies(c *cobra.Command, args []string, in report.Input
 			strategies[i].Placement = s.place.Placement
 		}
 	}
-	notes, err := report.Check(in, strategies)
-	for _, note := range notes {
+	for _, x := range strategies {
+		if limit, ok := x.Policy.Limit(); ok && limit == 0 && (c.Name() == "herd" || c.Name() == "outage") {
+			return nil, fmt.Errorf("%q allows no retry, want a limit of 1 or more", x)
+		}
+	}
+	for _, note := range report.Notes(c.Name(), timeout, strategies) {
 		fmt.Fprintf(c.ErrOrStderr(), "retrywhen: %s: %s\n", c.Name(), note)
 	}
-	return strategies, err
+	return strategies, nil
 }
 
-// run calls compute with a context that ends at an interrupt, and writes its result, also if it is not complete. in has
-// the command's flags.
-func (s *simulation) run(c *cobra.Command, args []string, in report.Input, compute func(context.Context, []report.Strategy, report.Progress) (report.Result, error)) error {
-	strategies, err := s.strategies(c, args, in)
+// run calls compute with a context that ends at an interrupt, and writes its result, also if it is not complete.
+// timeout is that of attempts whose policy has none.
+func (s *simulation) run(c *cobra.Command, args []string, timeout time.Duration, compute func(context.Context, []report.Strategy, report.Progress) (report.Result, error)) error {
+	strategies, err := s.strategies(c, args, timeout)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Name(), err)
 	}
 	ctx, stop := untilSignal(c.Context())
 	defer stop()
 	computing()
-	bar := newProgress(c.ErrOrStderr())
+	bar := newProgress(c)
 	r, err := compute(ctx, strategies, bar.of)
 	bar.clear()
 	interrupted := ctx.Err()
@@ -119,15 +123,19 @@ func (s *simulation) run(c *cobra.Command, args []string, in report.Input, compu
 	if field, ok := errors.AsType[*sim.FieldError](err); ok {
 		return fmt.Errorf("%s: %s is %v, want %s", c.Name(), flagOf(c, field.Field), field.Value, inFlags.Replace(field.Want))
 	}
-	if err := cmp.Or(err, r.Incomplete()); err != nil {
+	err = cmp.Or(err, r.Incomplete())
+	if err != nil && !errors.Is(err, sim.ErrStuck) {
 		fmt.Fprintf(c.ErrOrStderr(), "retrywhen: %s: %v; the result so far follows\n", c.Name(), err)
 	}
 	computed(r)
 	if err := s.write(c, s.tab, r); err != nil {
 		return err
 	}
-	if signaled {
+	switch {
+	case signaled:
 		return death
+	case errors.Is(err, sim.ErrStuck):
+		return fmt.Errorf("%s: %w; the result above is not complete", c.Name(), err)
 	}
 	return interrupted
 }
@@ -150,12 +158,12 @@ func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // inFlags replaces the names of fields in what a simulation wants.
-var inFlags = strings.NewReplacer("with Slots", "with --slots", ", or a Trace instead of it", "")
+var inFlags = strings.NewReplacer(", or a Trace or Loops instead of it", "")
 
 // flagsOf are the flags that set fields of other names.
 var flagsOf = map[string]string{
 	"Load·Horizon": "--load times the simulation end", "Jobs·Retries": "--jobs times --retries", "Service.Mean": "--service",
-	"Service.CV": "--shape's CV", "Trigger.For": "--stall", "Network.Mean": "--network", "Network.SD": "--network-sd",
+	"Trigger.For": "--stall", "Network.Mean": "--network", "Network.SD": "--network-sd",
 }
 
 // flagOf returns the flag of a command that sets a field of a simulation.
@@ -176,18 +184,23 @@ func flagOf(c *cobra.Command, field string) string {
 // computing is called when a simulation can be interrupted, and computed with its result. They are for tests.
 var computing, computed = func() {}, func(report.Result) {}
 
-// progress draws a progress bar on a terminal, and nothing elsewhere.
+// progress draws a progress bar on a terminal. Elsewhere it writes a line for each tenth of a boundary, which takes long,
+// and nothing for other simulations.
 type progress struct {
-	out   io.Writer
-	drawn time.Time
-	shown bool
+	out    io.Writer // nil: nothing
+	lines  bool      // instead of a bar
+	tenths int64     // written
+	drawn  time.Time
+	shown  bool
 }
 
-func newProgress(out io.Writer) *progress {
-	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		return &progress{out: out}
+func newProgress(c *cobra.Command) *progress {
+	f, ok := c.ErrOrStderr().(*os.File)
+	bar := ok && term.IsTerminal(int(f.Fd()))
+	if !bar && c.Name() != "boundary" {
+		return &progress{}
 	}
-	return &progress{}
+	return &progress{out: c.ErrOrStderr(), lines: !bar}
 }
 
 // of returns the function to which a simulation reports its progress.
@@ -196,6 +209,13 @@ func (p *progress) of(what string) func(done, total int64) {
 		return nil
 	}
 	return func(done, total int64) {
+		if tenths := 10 * done / max(total, 1); p.lines {
+			if tenths > p.tenths {
+				p.tenths = tenths
+				fmt.Fprintf(p.out, "retrywhen: %s: %d %%\n", what, 10*tenths)
+			}
+			return
+		}
 		if time.Since(p.drawn) < 100*time.Millisecond {
 			return
 		}

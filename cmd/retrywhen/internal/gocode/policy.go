@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/retry"
@@ -19,14 +20,10 @@ import (
 //
 //	var policy = retry.New(backoff.Exponential(100*time.Millisecond, 2).Cap(30*time.Second).Jitter(jitter.Full), retry.Limit(5))
 //
-// For ByKey and ByOrdinal it is a function of the key or the ordinal, after a variable with the policy's budget. The
-// code imports those of the packages backoff, jitter, retry and time that it names.
+// For ByOrdinal it is a function of the ordinal, after a variable with the policy's budget. The code imports those of the packages backoff, jitter, retry and time that it names.
 func Policy(name string, p retry.Policy, place sim.Placement) string {
 	curve, of := p.Backoff(), ""
-	switch place {
-	case sim.ByKey:
-		curve, of = curve.Keyed(0), "key"
-	case sim.ByOrdinal:
+	if place == sim.ByOrdinal {
 		curve, of = curve.Ordinal(0), "ordinal"
 	}
 	line, before := "retry.New("+expression(curve, of), ""
@@ -55,7 +52,8 @@ type Named struct {
 	Place  sim.Placement
 }
 
-// File returns a Go file that declares the policies, with names made of their titles.
+// File returns a Go file that declares the policies, with names made of their titles. A comment at each has its title and
+// its text, which can be parsed.
 func File(policies []Named) string {
 	var names, body strings.Builder
 	used := map[string]bool{}
@@ -65,7 +63,14 @@ func File(policies []Named) string {
 			name = first + strconv.Itoa(n)
 		}
 		used[name], used[name+"Budget"] = true, true
-		fmt.Fprintf(&body, "\n// %s\n%s\n", strings.Join(strings.Fields(p.Title), " "), Policy(name, p.Policy, p.Place))
+		title, text := strings.Join(strings.Fields(p.Title), " "), p.Policy.String()
+		if p.Place != sim.OneProcess {
+			text += " place=" + string(p.Place)
+		}
+		if title != text {
+			title += ": " + text
+		}
+		fmt.Fprintf(&body, "\n// %s\n%s\n", title, Policy(name, p.Policy, p.Place))
 	}
 	for _, path := range []string{"time", "", module + "backoff", module + "jitter", module + "retry"} {
 		base := path[strings.LastIndex(path, "/")+1:]
@@ -151,4 +156,26 @@ func goDuration(d time.Duration) string {
 		}
 	}
 	return fmt.Sprintf("%d*time.Nanosecond", int64(d))
+}
+
+// Wrap splits a declaration into lines of at most width characters, if its parts are not longer: it breaks before
+// the backoff and the options of a policy, which begin with a tab.
+func Wrap(width int, code string) []string {
+	var lines []string
+	for line := range strings.Lines(code) {
+		parts := strings.Split(strings.TrimSuffix(line, "\n"), ", retry.")
+		last := parts[0]
+		if before, backoff, ok := strings.Cut(last, "retry.New("); ok && utf8.RuneCountInString(last+",") > width {
+			lines, last = append(lines, before+"retry.New("), "\t"+backoff
+		}
+		for _, p := range parts[1:] {
+			if utf8.RuneCountInString(last+", retry."+p) >= width {
+				lines, last = append(lines, last+","), "\tretry."+p
+			} else {
+				last += ", retry." + p
+			}
+		}
+		lines = append(lines, last)
+	}
+	return lines
 }

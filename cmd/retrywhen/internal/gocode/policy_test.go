@@ -120,7 +120,7 @@ func TestFileOfPlacedPolicies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := File([]Named{{"a", p, sim.ByKey}, {"b", p, sim.ByOrdinal}})
+	got := File([]Named{{"a", p, sim.OneProcess}, {"b", p, sim.ByOrdinal}, {p.String(), p, sim.OneProcess}})
 	const want = `package policies
 
 import (
@@ -130,15 +130,16 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// a
-var aBudget = retry.NewBudget(10, 1, 0.1)
+// a: linear d=1s tiled budget=10,1,0.1
+var a = retry.New(backoff.Linear(time.Second).Tiled(), retry.WithBudget(retry.NewBudget(10, 1, 0.1)))
 
-func a(key uint64) retry.Policy { return retry.New(backoff.Linear(time.Second).Tiled().Keyed(key), retry.WithBudget(aBudget)) }
-
-// b
+// b: linear d=1s tiled budget=10,1,0.1 place=by-ordinal
 var bBudget = retry.NewBudget(10, 1, 0.1)
 
 func b(ordinal uint64) retry.Policy { return retry.New(backoff.Linear(time.Second).Tiled().Ordinal(ordinal), retry.WithBudget(bBudget)) }
+
+// linear d=1s tiled budget=10,1,0.1
+var linearD1sTiledBudget10101 = retry.New(backoff.Linear(time.Second).Tiled(), retry.WithBudget(retry.NewBudget(10, 1, 0.1)))
 `
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -152,11 +153,9 @@ func TestPolicyOfAPlacement(t *testing.T) {
 		place sim.Placement
 		want  string
 	}{
-		{"linear d=1s tiled limit=5", sim.ByKey, "func policy(key uint64) retry.Policy { return retry.New(backoff.Linear(time.Second).Tiled().Keyed(key), retry.Limit(5)) }"},
 		{"linear d=1s tiled key=7", sim.ByOrdinal, "func policy(ordinal uint64) retry.Policy { return retry.New(backoff.Linear(time.Second).Tiled().Ordinal(ordinal)) }"},
-		{"linear d=1s ordinal=7", sim.ByKey, "func policy(key uint64) retry.Policy { return retry.New(backoff.Linear(time.Second).Keyed(key)) }"},
 		{"linear d=1s limit=3 budget=10,1,0.1", sim.OneProcess, "var policy = retry.New(backoff.Linear(time.Second), retry.Limit(3), retry.WithBudget(retry.NewBudget(10, 1, 0.1)))"},
-		{"linear d=1s budget=10,1,0.1,2", sim.ByKey, "var policyBudget = retry.NewBudget(10, 1, 0.1).Refill(2)\n\nfunc policy(key uint64) retry.Policy { return retry.New(backoff.Linear(time.Second).Keyed(key), retry.WithBudget(policyBudget)) }"},
+		{"linear d=1s budget=10,1,0.1,2", sim.ByOrdinal, "var policyBudget = retry.NewBudget(10, 1, 0.1).Refill(2)\n\nfunc policy(ordinal uint64) retry.Policy { return retry.New(backoff.Linear(time.Second).Ordinal(ordinal), retry.WithBudget(policyBudget)) }"},
 	} {
 		p, err := retry.Parse(test.text)
 		if err != nil {
@@ -164,6 +163,26 @@ func TestPolicyOfAPlacement(t *testing.T) {
 		}
 		if got := Policy("policy", p, test.place); got != test.want {
 			t.Errorf("%s, %v:\n%s\nwant\n%s", test.text, test.place, got, test.want)
+		}
+	}
+}
+
+// A long declaration breaks before the options, and stays Go.
+func TestWrap(t *testing.T) {
+	p, err := retry.Parse("exponential base=100ms factor=2 cap=2s jitter=full limit=3 attempttimeout=1s budget=10,1,0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	code := Policy("policy", p, sim.OneProcess)
+	for width, want := range map[int]int{1: 5, 100: 3, 120: 2, 1000: 1} {
+		lines := Wrap(width, code)
+		if _, err := format.Source([]byte("package p\n\n" + strings.Join(lines, "\n"))); err != nil || len(lines) != want {
+			t.Errorf("%d wide: %v, %q", width, err, lines)
+		}
+		for _, l := range lines {
+			if width >= 100 && len(l) > width {
+				t.Errorf("%d wide: %q", width, l)
+			}
 		}
 	}
 }

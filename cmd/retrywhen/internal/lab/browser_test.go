@@ -163,8 +163,8 @@ func (p *tab) set(id, value string) {
 
 // small returns the query of a tab with small charts.
 func small(tab Tab) string {
-	s := First(TabHerd)
-	s.Tab, s.Jobs, s.Retries, s.Clients, s.Runs, s.Affected, s.Down, s.Watch = tab, 30, 3, 10, 2, 60, 15*time.Second, 50*time.Second
+	s := First(TabOutage)
+	s.Tab, s.Affected, s.Down, s.Watch = tab, 60, 15*time.Second, 50*time.Second
 	return "?" + s.Query().Encode()
 }
 
@@ -187,7 +187,7 @@ func (p *tab) clean() {
 }
 
 // sections are the sections of the page, by the ids of their contents.
-var sections = []string{"recover", "herd", "waits", "herd-figures", "contention", "outage", "choose", "choose-policy", "golines"}
+var sections = []string{"recover", "outage", "outage-figures", "choose", "choose-policy", "choose-outages", "golines"}
 
 // look returns the content of each section of the open tab, unfolded.
 func (p *tab) look() map[string]string {
@@ -270,6 +270,9 @@ func TestBrowser(t *testing.T) {
 		"server gone":        browserServerGone,
 		"site":               browserSite,
 		"opening":            browserOpening,
+		"phone":              browserPhone,
+		"paste":              browserPaste,
+		"chosen":             browserChosen,
 	}
 	if nightly() {
 		maps.Copy(tests, map[string]func(*testing.T, context.Context, string){
@@ -307,35 +310,16 @@ func browserLoads(t *testing.T, ctx context.Context, address string) {
 		}
 	}
 	count("recover", 3)
-	if s := p.text(`document.getElementById("recover-sentence").textContent`); !strings.Contains(s, "Under “3 retries” the server recovers in 0 of 10 runs; under “3 retries and a budget” it recovers in 10 of 10 runs, after 16s") {
+	if s := p.text(`document.getElementById("recover-sentence").textContent`); s != "“3 retries” keeps the server down; “3 retries and a budget” and “no retry” do not." {
 		t.Errorf("the sentence is %q", s)
 	}
-	p.turn(TabHerd)
-	count("herd", 6)
-	var dots int
-	p.eval(`document.querySelector("#herd figure svg").querySelectorAll("circle").length`, &dots)
-	if dots != 500 {
-		t.Errorf("%d dots for 100 jobs and 5 retries", dots)
-	}
-	var under bool
-	p.eval(`(() => {
-		const [dots, load] = document.querySelectorAll("#herd figure")[0].querySelectorAll("svg");
-		const a = dots.getBoundingClientRect(), b = load.getBoundingClientRect();
-		return b.top >= a.bottom - 1 && a.left === b.left && a.width === b.width;
-	})()`, &under)
-	if !under {
-		t.Error("the load is not under the dots, on the same axis")
-	}
-	p.look()
-	count("waits", 3)
-	p.turn(TabContention)
-	count("contention", 2)
 	p.turn(TabOutage)
 	count("outage", 6)
 	p.turn(TabChoose)
-	count("choose", 2)
-	if s := p.text(`document.getElementById("choose-sentence").textContent`); !strings.Contains(s, "use the backoff “exponential, full”:") {
-		t.Errorf("the sentence is %q", s)
+	var one int
+	p.eval(`document.querySelectorAll("#choose .chart > svg").length`, &one)
+	if s := p.text(`document.getElementById("choose-sentence").textContent`); one != 1 || !strings.Contains(s, "use the backoff “1s, then 55s, tiled”:") {
+		t.Errorf("%d charts, the sentence is %q", one, s)
 	}
 	p.mu.Lock()
 	for _, r := range p.requests {
@@ -380,27 +364,19 @@ func browserControls(t *testing.T, ctx context.Context, address string) {
 			control{"stall", "2s", []string{"recover"}, nil},
 			control{"patience", "3s", []string{"recover"}, nil},
 			control{"watch", "55s", []string{"recover"}, nil}),
-		TabHerd: append(policy("herd", "waits", "herd-figures")[:10],
-			control{"place", "by-key", []string{"golines"}, nil},
-			control{"tiled", "true", []string{"herd", "waits", "herd-figures", "golines"}, nil},
-			control{"jobs", "50", []string{"herd", "waits", "herd-figures"}, []string{"golines"}},
-			control{"retries", "4", []string{"herd", "waits", "herd-figures"}, []string{"golines"}},
-			control{"own-y", "true", []string{"herd", "waits"}, []string{"herd-figures"}}),
-		TabContention: append(policy("contention"),
-			control{"clients", "20", []string{"contention"}, nil},
-			control{"runs", "9", []string{"contention"}, nil}),
 		TabOutage: append(policy("outage"),
 			control{"affected", "300", []string{"outage"}, nil},
 			control{"down", "20s", []string{"outage"}, nil},
 			control{"capacity", "7", []string{"outage"}, nil},
 			control{"timeout", "2s", []string{"outage"}, nil},
+			control{"place", "by-ordinal", []string{"golines"}, nil},
 			control{"own-y", "true", []string{"outage"}, nil}),
 		TabChoose: {
 			{"affected", "90", []string{"choose", "choose-policy", "golines"}, nil},
 			{"capacity", "9", []string{"choose", "choose-policy", "golines"}, nil},
 			{"fleet", "30", []string{"choose-policy", "choose"}, nil},
 			{"patience", "700ms", []string{"choose-policy"}, []string{"choose"}},
-			{"outages", "1s,30s,2m", []string{"choose"}, nil},
+			{"outages", "1s,30s,2m", []string{"choose-outages"}, nil},
 		},
 	}
 	for tab, controls := range tests {
@@ -434,10 +410,9 @@ func browserTabs(t *testing.T, ctx context.Context, _ string) {
 	g, address := serveGate(t)
 	p := open(t, ctx, address, 1440, 900)
 	p.visit("")
-	if got := p.text(`[...document.querySelectorAll("[role=tab]")].filter((e) => e.checkVisibility()).map((e) => e.textContent).join()`); got != "Does it recover?,Do they come back together?" {
-		t.Errorf("the first tabs are %s", got)
+	if got := p.text(`[...document.querySelectorAll("[role=tab]")].filter((e) => e.checkVisibility()).map((e) => e.textContent).join()`); got != "Recover,Choose,Outage" {
+		t.Errorf("the tabs are %s", got)
 	}
-	p.run(chromedp.Click("#more", chromedp.ByQuery))
 	g.hold <- struct{}{}
 	before := p.drawn()
 	p.run(chromedp.Click("#to-outage", chromedp.ByQuery))
@@ -476,7 +451,7 @@ func browserGoLine(t *testing.T, ctx context.Context, address string) {
 		p.look()
 		var n int
 		if state.Tab == TabOutage {
-			p.set("place", "by-key")
+			p.set("place", "by-ordinal")
 		}
 		p.eval(`document.querySelectorAll("#golines button").length`, &n)
 		for i := range n {
@@ -523,8 +498,7 @@ func onDisk(t *testing.T, program []byte, command ...string) {
 
 func browserDeepLink(t *testing.T, ctx context.Context, address string) {
 	state := Default()
-	state.Strategies = must("a: linear d=2s tiled place=by-key", "sidekiq limit=3")
-	state.Jobs, state.Retries, state.Clients, state.Runs = 60, 4, 12, 3
+	state.Strategies = must("a: linear d=2s tiled place=by-ordinal", "sidekiq limit=3")
 	state.Tab, state.OwnY, state.Load, state.Rate, state.Stall, state.Patience, state.Watch = TabOutage, true, 70, 90, 3*time.Second, 2*time.Second, 50*time.Second
 	state.Affected, state.Down, state.Capacity, state.Timeout, state.Seed = 200, 30*time.Second, 9, time.Second, 11
 	p := open(t, ctx, address, 1440, 900)
@@ -532,7 +506,7 @@ func browserDeepLink(t *testing.T, ctx context.Context, address string) {
 	restored := func(when string) {
 		t.Helper()
 		for id, want := range map[string]string{
-			"jobs": "60", "retries": "4", "seed": "11", "clients": "12", "runs": "3", "affected": "200", "down": "30s",
+			"seed": "11", "affected": "200", "down": "30s",
 			"load": "70", "rate": "90", "stall": "3s", "patience": "2s", "watch": "50s", "limit": "3",
 			"capacity": "9", "timeout": "1s", "text": "sidekiq limit=3", "name": "", "curve": "sidekiq",
 		} {
@@ -564,7 +538,7 @@ func browserDeepLink(t *testing.T, ctx context.Context, address string) {
 		t.Errorf("the address has affected=%q, want 210", got)
 	}
 	p.set("affected", "200")
-	p.turn(TabContention)
+	p.turn(TabChoose)
 	n := p.drawn()
 	p.run(chromedp.Evaluate(`history.back()`, nil))
 	p.settle(n)
@@ -576,7 +550,7 @@ func browserDeepLink(t *testing.T, ctx context.Context, address string) {
 
 func browserKeyboard(t *testing.T, ctx context.Context, address string) {
 	p := open(t, ctx, address, 1440, 900)
-	p.visit("?" + First(TabHerd).Query().Encode())
+	p.visit("?" + First(TabOutage).Query().Encode())
 	focus := func() string {
 		t.Helper()
 		return p.text(`document.activeElement.id || document.activeElement.className || document.activeElement.tagName`)
@@ -598,31 +572,31 @@ func browserKeyboard(t *testing.T, ctx context.Context, address string) {
 		}
 	}
 	got := strings.Join(order, " ")
-	want := "skip A A to-story to-herd more restart SUMMARY strategy-0 remove-0 remove-1 remove-2 add text name curve p-base p-factor cap jitter limit budget processes tiled SUMMARY BUTTON BUTTON BUTTON jobs retries SUMMARY seed own-y"
+	want := "skip A A to-story to-outage restart SUMMARY strategy-0 remove-0 remove-1 remove-2 remove-3 remove-4 remove-5 add text name curve p-d cap jitter limit budget processes tiled SUMMARY BUTTON BUTTON BUTTON affected down capacity timeout SUMMARY seed own-y"
 	if got != want {
 		t.Errorf("Tab goes through\n%s\nwant\n%s", got, want)
 	}
 	// Arrows lead from tab to tab.
-	p.run(chromedp.Focus("#to-herd", chromedp.ByQuery))
+	p.run(chromedp.Focus("#to-outage", chromedp.ByQuery))
 	n := p.drawn()
 	p.run(chromedp.KeyEvent(kb.ArrowRight))
 	p.settle(n)
 	n = p.drawn()
 	p.run(chromedp.KeyEvent(kb.ArrowLeft))
 	p.settle(n)
-	if focus() != "to-herd" {
+	if focus() != "to-outage" {
 		t.Errorf("the arrows led to %s", focus())
 	}
 	// Arrows choose the strategy.
 	p.run(chromedp.Focus("#strategy-0", chromedp.ByQuery), chromedp.KeyEvent(kb.ArrowDown))
-	if text := p.text(`document.getElementById("name").value`); text != "full jitter" {
+	if text := p.text(`document.getElementById("name").value`); text != "15 %" {
 		t.Errorf("the arrow chose %q", text)
 	}
 	// Typing redraws, and does not change the field.
 	n = p.drawn()
 	p.run(chromedp.Focus("#p-factor", chromedp.ByQuery), chromedp.KeyEvent(kb.End), chromedp.KeyEvent(".5"))
 	p.settle(n)
-	if text := p.text(`document.getElementById("p-factor").value + " " + document.getElementById("text").value`); text != "2.5 exponential base=1s factor=2.5 cap=30s jitter=full" {
+	if text := p.text(`document.getElementById("p-factor").value + " " + document.getElementById("text").value`); text != "2.5 exponential base=1s factor=2.5 cap=30s jitter=default" {
 		t.Errorf("typed: %s", text)
 	}
 	if focus() != "p-factor" {
@@ -641,7 +615,7 @@ func browserKeyboard(t *testing.T, ctx context.Context, address string) {
 	n = p.drawn()
 	p.run(chromedp.Focus("#remove-0", chromedp.ByQuery), chromedp.KeyEvent(kb.Enter))
 	p.settle(n)
-	if text := p.text(`[...document.querySelectorAll("#herd-figures tbody th")].map((e) => e.textContent).join()`); text != "strategy 2,tiled,strategy 4" {
+	if text := p.text(`[...document.querySelectorAll("#outage-figures tbody th")].map((e) => e.textContent).join()`); text != "strategy 2,equal,full,decorrelated,soon, then a wave,strategy 7" {
 		t.Errorf("the strategies are %s", text)
 	}
 	p.clean()
@@ -649,7 +623,7 @@ func browserKeyboard(t *testing.T, ctx context.Context, address string) {
 
 func browserWrongInput(t *testing.T, ctx context.Context, address string) {
 	p := open(t, ctx, address, 1440, 900)
-	p.visit("?tab=herd&s=mine:+exponential+base%3D1s+factor%3D2+cap%3D30s")
+	p.visit("?tab=outage&s=mine:+exponential+base%3D1s+factor%3D2+cap%3D30s")
 	before := p.look()
 	tests := []struct{ id, value, at, says string }{
 		{"text", "exponental base=1s factor=2", "text", "did you mean exponential?"},
@@ -659,8 +633,8 @@ func browserWrongInput(t *testing.T, ctx context.Context, address string) {
 		{"cap", "30s", "", ""},
 		{"p-factor", "two", "p-factor", `"two" is not a number`},
 		{"p-factor", "2", "", ""},
-		{"jobs", "99999999", "jobs", "want a whole number from 1 to 5000"},
-		{"jobs", "100", "", ""},
+		{"affected", "99999999", "affected", "want a whole number from 1 to 2000"},
+		{"affected", "1000", "", ""},
 	}
 	for _, test := range tests {
 		p.set(test.id, test.value)
@@ -671,7 +645,7 @@ func browserWrongInput(t *testing.T, ctx context.Context, address string) {
 		if at := p.text(`document.querySelector("[aria-invalid]")?.id ?? ""`); at != test.at {
 			t.Errorf("%s = %s marks %q, want %q", test.id, test.value, at, test.at)
 		}
-		if after := p.look(); after["herd"] != before["herd"] {
+		if after := p.look(); after["outage"] != before["outage"] {
 			t.Errorf("%s = %s: the charts are not those of before", test.id, test.value)
 		}
 	}
@@ -680,18 +654,18 @@ func browserWrongInput(t *testing.T, ctx context.Context, address string) {
 
 func browserStrategies(t *testing.T, ctx context.Context, address string) {
 	p := open(t, ctx, address, 1440, 900)
-	p.visit(small(TabHerd))
+	p.visit(small(TabOutage))
 	click := func(selector string) {
 		t.Helper()
 		n := p.drawn()
 		p.run(chromedp.Click(selector, chromedp.ByQuery))
 		p.settle(n)
 	}
-	for range report.MaxStrategies - 3 {
+	for range report.MaxStrategies - 6 {
 		click("#add")
 	}
 	var rows int
-	p.eval(`document.querySelectorAll("#herd-figures tbody tr").length`, &rows)
+	p.eval(`document.querySelectorAll("#outage-figures tbody tr").length`, &rows)
 	var disabled bool
 	p.eval(`document.getElementById("add").disabled`, &disabled)
 	if rows != report.MaxStrategies || !disabled {
@@ -813,13 +787,10 @@ const layoutProblems = `(() => {
 })()`
 
 func browserStatic(t *testing.T, ctx context.Context, _ string) {
-	for tab, want := range map[Tab]int{TabHerd: 6*2 + 6, TabContention: 2, TabOutage: 6, TabChoose: 2, TabRecover: 6} {
+	for tab, want := range map[Tab]int{TabOutage: 6, TabRecover: 6} {
 		state := First(tab)
 		state.Strategies = append(report.DefaultHerd().Strategies, must("</script><b>: linear d=1s")...)
-		r, err := computes[tab](t.Context(), state)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := result(t, tab, state)
 		name := filepath.Join(t.TempDir(), "page.html")
 		f, err := os.Create(name)
 		if err != nil {

@@ -13,10 +13,6 @@ func (s State) Command() string {
 	var words []string
 	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
 	switch s.Tab {
-	case TabHerd:
-		add("retrywhen sim herd --jobs %d --retries %d", s.Jobs, s.Retries)
-	case TabContention:
-		add("retrywhen sim occ --clients %d --runs %d", s.Clients, s.Runs)
 	case TabChoose:
 		add("retrywhen sim choose --clients %d --processes %d --capacity %d --timeout %v --outages %s", s.Affected, s.Fleet, s.Capacity, s.Patience, joined(s.Outages))
 		if s.Served > 0 {
@@ -45,8 +41,8 @@ func (s State) Command() string {
 		add("--seed %d", s.Seed)
 	}
 	if s.Tab != TabChoose { // it has its own policies
-		for _, x := range s.Strategies { // the command refuses words without effect
-			words = append(words, ShellQuoted(report.Used(s.input(), x).String()))
+		for _, x := range s.Strategies {
+			words = append(words, ShellQuoted(x.String()))
 		}
 	}
 	return strings.Join(words, " ")

@@ -13,14 +13,6 @@ func TestCommand(t *testing.T) {
 			`retrywhen sim overload --load 80 --service 10ms --stall 5s --horizon 2m0s --timeout 1s "sidekiq"`,
 			`retrywhen sim overload --load 80 --service 10ms --stall 5s --horizon 2m0s --timeout 1s --failures 0.01 --queue 50 --seed 1 "sidekiq"`,
 		},
-		TabHerd: {
-			`retrywhen sim herd --jobs 100 --retries 5 "sidekiq"`,
-			`retrywhen sim herd --jobs 100 --retries 5 --seed 1 "sidekiq"`,
-		},
-		TabContention: {
-			`retrywhen sim occ --clients 100 --runs 20 "sidekiq"`,
-			`retrywhen sim occ --clients 100 --runs 20 --seed 1 "sidekiq"`,
-		},
 		TabOutage: {
 			`retrywhen sim outage --clients 1000 --down 1m0s --capacity 20 "sidekiq"`,
 			`retrywhen sim outage --clients 1000 --down 1m0s --capacity 20 --timeout 1ns --seed 1 "sidekiq"`,
@@ -51,7 +43,6 @@ func TestCommand(t *testing.T) {
 func TestGoHasTheAttemptTimeoutOfTheRun(t *testing.T) {
 	for tab, want := range map[Tab]string{
 		TabRecover: "var sidekiq = retry.New(backoff.Sidekiq(), retry.AttemptTimeout(3*time.Second))\n", TabOutage: "retry.AttemptTimeout(4*time.Second)",
-		TabHerd: "var sidekiq = retry.New(backoff.Sidekiq())\n", TabContention: "var sidekiq = retry.New(backoff.Sidekiq())\n",
 	} {
 		s := First(tab)
 		s.Strategies, s.Patience, s.Timeout = must("sidekiq", "own: sidekiq attempttimeout=7s"), 3*time.Second, 4*time.Second

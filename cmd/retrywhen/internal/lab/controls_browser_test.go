@@ -136,17 +136,17 @@ func browserTurned(t *testing.T, ctx context.Context, address string) {
 // The page ignores invalid parts of an address and reports them.
 func browserWrongAddress(t *testing.T, ctx context.Context, address string) {
 	p := open(t, ctx, address, 1440, 900)
-	p.visit("?jobs=0&clients=1&runs=1&tab=contention&utm_source=news")
+	p.visit("?load=0&affected=20&tab=outage&utm_source=news")
 	status := p.text(`document.getElementById("status").textContent`)
 	for _, want := range []string{"want a whole number from 1", `there is no parameter "utm_source"`, "The page ignores them"} {
 		if !strings.Contains(status, want) {
 			t.Errorf("the page shows %q, want %q", status, want)
 		}
 	}
-	if got := p.text(`document.getElementById("jobs").value + document.querySelectorAll("#contention svg").length + location.search.includes("utm")`); got != "1002false" {
-		t.Errorf("it shows %q, want 100 jobs and 2 charts", got)
+	if got := p.text(`document.getElementById("load").value + document.querySelectorAll("#outage svg").length + location.search.includes("utm")`); got != "806false" {
+		t.Errorf("it shows %q, want a load of 80 and 6 charts", got)
 	}
-	p.set("clients", "2")
+	p.set("affected", "2")
 	if got := p.text(`document.getElementById("status").textContent`); got != "" {
 		t.Errorf("corrected, it shows %q", got)
 	}
@@ -157,14 +157,14 @@ func browserWrongAddress(t *testing.T, ctx context.Context, address string) {
 // back.
 func browserNames(t *testing.T, ctx context.Context, address string) {
 	p := open(t, ctx, address, 1440, 900)
-	p.visit(small(TabHerd) + "#1")
+	p.visit(small(TabOutage) + "#3")
 	names := `[...document.querySelectorAll("#strategies label")].map((e) => e.textContent.trim()).join()`
 	for _, step := range []struct{ id, value, want string }{
-		{"tiled", "true", "no jitter,strategy 2,tiled"},
-		{"tiled", "false", "no jitter,strategy 2,tiled"},
-		{"name", "mine", "no jitter,mine,tiled"},
-		{"cap", "7s", "no jitter,mine,tiled"},
-		{"jitter", "equal", "no jitter,mine,tiled"},
+		{"tiled", "true", "constant,15 %,equal,strategy 4,decorrelated,soon, then a wave"},
+		{"tiled", "false", "constant,15 %,equal,strategy 4,decorrelated,soon, then a wave"},
+		{"name", "mine", "constant,15 %,equal,mine,decorrelated,soon, then a wave"},
+		{"cap", "7s", "constant,15 %,equal,mine,decorrelated,soon, then a wave"},
+		{"jitter", "equal", "constant,15 %,equal,mine,decorrelated,soon, then a wave"},
 	} {
 		p.set(step.id, step.value)
 		if got := p.text(names); got != step.want {
@@ -173,6 +173,24 @@ func browserNames(t *testing.T, ctx context.Context, address string) {
 	}
 	if got := p.text(`document.getElementById("text").value`); got != "exponential base=1s factor=2 cap=7s jitter=equal" {
 		t.Errorf("the text is %s", got)
+	}
+	p.clean()
+}
+
+// What "Copy as Go" gives can be pasted: the page finds the policies in it.
+func browserPaste(t *testing.T, ctx context.Context, address string) {
+	p := open(t, ctx, address, 1440, 900)
+	p.visit("")
+	code := p.text(`fetch("api/state?" + new URLSearchParams({tab: "outage", s: "a: linear d=2s tiled place=by-ordinal"}) + "&s=sidekiq+limit%3D3").then((r) => r.json()).then((s) => s.go)`)
+	before := p.drawn()
+	p.eval(fmt.Sprintf(`(() => {
+		const data = new DataTransfer();
+		data.setData("text", %q);
+		document.getElementById("text").dispatchEvent(new ClipboardEvent("paste", {clipboardData: data, bubbles: true, cancelable: true}));
+	})()`, code), nil)
+	p.settle(before)
+	if got := p.text(`new URLSearchParams(location.search).getAll("s").slice(0, 2).join("|")`); got != "a: linear d=2s tiled place=by-ordinal|sidekiq limit=3" {
+		t.Errorf("pasted, the strategies are %s; of the code\n%s", got, code)
 	}
 	p.clean()
 }
@@ -304,18 +322,37 @@ func browserSharing(t *testing.T, ctx context.Context, address string) {
 // A chart shows the values of a point, for the pointer and for the keyboard.
 func browserReadings(t *testing.T, ctx context.Context, address string) {
 	p := open(t, ctx, address, 1440, 900)
-	p.visit(small(TabHerd))
-	p.run(chromedp.Focus("#herd .chart", chromedp.ByQuery), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight))
-	if got := p.text(`document.querySelector("#herd .tip").textContent`); got != "job 1, retry 1: at 1s, after a wait of 1s" {
-		t.Errorf("the second point is %q", got)
+	p.visit(small(TabOutage))
+	p.run(chromedp.Focus("#outage .chart", chromedp.ByQuery), chromedp.KeyEvent(kb.ArrowRight))
+	if got := p.text(`document.querySelector("#outage .tip").textContent`); !strings.Contains(got, " per second, ") || !strings.HasSuffix(got, " served") {
+		t.Errorf("the first point is %q", got)
 	}
-	p.run(chromedp.Poll(`document.getElementById("said").textContent.startsWith("job 1, retry 1")`, nil, patience))
+	p.run(chromedp.Poll(`document.getElementById("said").textContent.endsWith(" served")`, nil, patience))
 	p.run(chromedp.Evaluate(`(() => {
-		const load = document.querySelectorAll("#herd .chart")[1], box = load.getBoundingClientRect();
-		load.dispatchEvent(new PointerEvent("pointermove", {clientX: box.left + 60, clientY: box.top + 50}));
+		const chart = document.querySelectorAll("#outage .chart")[1], box = chart.getBoundingClientRect();
+		chart.dispatchEvent(new PointerEvent("pointermove", {clientX: box.left + 60, clientY: box.top + 50}));
 	})()`, nil))
-	if got := p.text(`document.querySelectorAll("#herd .tip")[1].textContent`); !strings.HasPrefix(got, "0 to ") && !strings.Contains(got, "retries") {
-		t.Errorf("the load is %q", got)
+	if got := p.text(`document.querySelectorAll("#outage .tip")[1].textContent`); !strings.HasSuffix(got, " served") {
+		t.Errorf("the second chart says %q", got)
+	}
+	p.clean()
+}
+
+// The text under the chart of the choice is that of the chosen dot.
+func browserChosen(t *testing.T, ctx context.Context, address string) {
+	p := open(t, ctx, address, 1440, 900)
+	p.visit("?tab=choose")
+	shown := func() string { return p.text(`document.querySelector("#choose-policy code").textContent`) }
+	if got := shown(); !strings.Contains(got, "backoff.Table(time.Second, 55*time.Second).Tiled()") {
+		t.Errorf("at first it is %s", got)
+	}
+	p.run(chromedp.Evaluate(`document.getElementById("choose-0").click()`, nil))
+	if got := shown(); !strings.Contains(got, "Jitter(jitter.Full)") {
+		t.Errorf("of the first one it is %s", got)
+	}
+	p.run(chromedp.Focus("#choose .chart", chromedp.ByQuery), chromedp.KeyEvent(kb.Home), chromedp.KeyEvent(kb.Enter)) // the soonest
+	if got := shown(); !strings.Contains(got, "backoff.Constant(55*time.Second).Tiled()") {
+		t.Errorf("with the keys it is %s", got)
 	}
 	p.clean()
 }

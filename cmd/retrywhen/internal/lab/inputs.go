@@ -26,19 +26,6 @@ func (s State) overload() report.Overload {
 	return o
 }
 
-func (s State) herd() report.Herd {
-	return report.Herd{
-		Strategies: s.Strategies, Jobs: s.Jobs, Retries: s.Retries, Seed: s.Seed, Progress: yield,
-	}
-}
-
-func (s State) contention() report.Contention {
-	return report.Contention{
-		Strategies: s.Strategies, Clients: s.Clients, Points: report.ContentionPoints, Runs: s.Runs, Network: sim.DefaultNetwork,
-		Seed: s.Seed, Progress: yield,
-	}
-}
-
 func (s State) outage() report.Outage {
 	return report.Outage{
 		Strategies: s.Strategies, Progress: yield,
@@ -59,18 +46,7 @@ func (s State) timeout() time.Duration {
 	return map[Tab]time.Duration{TabRecover: s.Patience, TabOutage: s.Timeout}[s.Tab]
 }
 
-// input returns the simulation of the state's tab.
-func (s State) input() report.Input {
-	switch s.Tab {
-	case TabHerd:
-		return s.herd()
-	case TabContention:
-		return s.contention()
-	case TabOutage:
-		return s.outage()
-	case TabChoose:
-		return s.choose()
-	default:
-		return s.overload()
-	}
+// command returns the command that simulates the state's tab.
+func (s State) command() string {
+	return map[Tab]string{TabRecover: "overload", TabOutage: "outage", TabChoose: "choose"}[s.Tab]
 }

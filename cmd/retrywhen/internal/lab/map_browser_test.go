@@ -36,7 +36,7 @@ func browserMap(t *testing.T, ctx context.Context, address string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.run(chromedp.Poll(fmt.Sprintf(`document.querySelector("#map .verdict").textContent === %q && document.querySelector("#map svg.scene").getAttribute("aria-label") === %q`, run.verdict, run.label()), nil,
+		p.run(chromedp.Poll(fmt.Sprintf(`document.querySelector("#map .verdict").textContent.startsWith(%q) && document.querySelector("#map svg.scene").getAttribute("aria-label") === %q`, run.verdict, run.label()), nil,
 			patience))
 		link := p.text(`document.querySelector(".to-lab").search.slice(1)`)
 		if want := mapState(policy, row, column).Query().Encode(); !sameState(t, link, want) {

@@ -59,8 +59,8 @@ func mapHTML(ctx context.Context, b *strings.Builder) error {
 	}
 	fmt.Fprintf(b, `<section id="map" class="screen" aria-labelledby="screen-map" data-counts="%s" data-runs="%d" data-stalls="%s" data-rate="%d"><div class="words"><h2 id="screen-map">How much load is safe?</h2>`+
 		`<p>Each cell is %d runs with one load and one stall, until up to 5 minutes after it. A load is safe if the server recovers within a minute in all of them. Drag the dot to a cell to see its median run.</p>`+
-		`<fieldset class="policies"><legend class="unseen">Callers</legend>`,
-		html.EscapeString(string(data)), mapRuns, strings.Join(stalls, " "), d.Rate, mapRuns)
+		`<fieldset class="policies"><legend>Safe load, at a stall of <b class="stall-length">%s</b></legend>`,
+		html.EscapeString(string(data)), mapRuns, strings.Join(stalls, " "), d.Rate, mapRuns, axis.Time(d.Stall))
 	for i, p := range mapPolicies() {
 		checked := ""
 		if i == mapPolicy {
@@ -76,7 +76,7 @@ func mapHTML(ctx context.Context, b *strings.Builder) error {
 		fmt.Fprintf(b, `<span><span class="key %s"></span>%s</span> `, w.class, w.text)
 	}
 	b.WriteString("</p></div>")
-	fmt.Fprintf(b, `<div><figure data-query="%s">%s</figure><p class="ask"><button type="button" class="play">Stall %s</button> <a class="to-lab" href="?%[1]s">Open it in the lab</a></p></div></section>`+"\n",
+	fmt.Fprintf(b, `<div><figure data-query="%s">%s</figure><p class="ask"><button type="button" class="play">Stall it for %s</button> <a class="to-lab" href="?%[1]s">Open it in the lab</a></p></div></section>`+"\n",
 		html.EscapeString(at.Query().Encode()), run.HTML(), axis.Time(at.Stall))
 	return nil
 }
@@ -85,9 +85,9 @@ func mapHTML(ctx context.Context, b *strings.Builder) error {
 func safeText(row []cell) string {
 	n := safe(row)
 	if n == 0 {
-		return "safe at none of these loads"
+		return "none of these"
 	}
-	return fmt.Sprintf("safe up to %d %% load", 100*n/(mapLoads+1))
+	return fmt.Sprintf("up to %d %%", 100*n/(mapLoads+1))
 }
 
 // dotText describes a cell of a policy, as the script does when the dot has moved.

@@ -28,7 +28,7 @@ func Limited(ctx context.Context, kind string) (context.Context, context.CancelF
 
 func limited(ctx context.Context, work time.Duration, kind string) (context.Context, context.CancelFunc) {
 	switch kind {
-	case "scene", "run", more: // the reader cannot ask for less
+	case "run", more: // the reader cannot ask for less
 		work *= 8
 	}
 	return context.WithTimeout(ctx, work)
@@ -40,9 +40,9 @@ const MaxQuery = 8 << 10
 // errNoKind is the error for an unknown kind of numbers.
 var errNoKind = errors.New("no such numbers")
 
-// Numbers returns the page's numbers of a kind, for encoding/json. The kind is defaults, state, scene, run, more, or a
-// Tab; the query is that of the page's address. The server and the worker of the page use it. It fails for an invalid
-// query, for an unknown kind, and when ctx ends.
+// Numbers returns the page's numbers of a kind, for encoding/json. The kind is defaults, state, run, more, or a Tab; the
+// query is that of the page's address. The server and the worker of the page use it. It fails for an invalid query and
+// for an unknown kind. When ctx ends the numbers are those that there are; it fails if there are none.
 func Numbers(ctx context.Context, kind, query string) (any, error) {
 	values, err := url.ParseQuery(query)
 	if err != nil {
@@ -55,17 +55,13 @@ func Numbers(ctx context.Context, kind, query string) (any, error) {
 		result = describeDefaults()
 	case "state":
 		result = describe(state, problems)
-	case "scene", "run":
-		compute := map[string]func(context.Context, State) (*scene, error){"scene": storyScene, "run": mapScene}[kind]
+	case "run":
 		var run *scene
-		if run, err = compute(ctx, state); err == nil {
-			result = pictured{run.HTML(), run.verdict}
+		if run, err = mapScene(ctx, state); err == nil {
+			result = run.pictured()
 		}
 	case more:
-		var r report.Result
-		if r, err = state.choose().Run(ctx); err == nil {
-			result = r.Page()
-		}
+		result, err = pageOf(state.choose().Run(ctx))
 	default:
 		if _, ok := computes[Tab(kind)]; !ok {
 			return nil, errNoKind
@@ -76,7 +72,7 @@ func Numbers(ctx context.Context, kind, query string) (any, error) {
 		result, err = numbers(ctx, Tab(kind), state)
 	}
 	if err != nil && ctx.Err() != nil {
-		return nil, fmt.Errorf("the simulation takes too long, want a smaller one: %w", context.Cause(ctx))
+		return nil, errors.New("The simulation takes too long here. Choose a smaller one, or try again.")
 	}
 	if field, ok := errors.AsType[*sim.FieldError](err); ok {
 		return nil, fmt.Errorf("%s: %v, want %s", labelOf(field.Field), field.Value, field.Want)
@@ -91,7 +87,7 @@ func Numbers(ctx context.Context, kind, query string) (any, error) {
 var parameters = map[string]string{
 	"Horizon": "watch", "Load": "load", "Service.Mean": "rate", "Trigger.For": "stall", "Failures": "failures",
 	"Clients": "clients", "Capacity": "capacity", "Down": "down", "Timeout": "timeout", "Processes": "fleet",
-	"Jobs": "jobs", "Retries": "retries", "Runs": "runs",
+	"Wait": "wait",
 }
 
 // labelOf returns the label of the control that sets a field of a simulation; the field's name if there is none.
@@ -102,34 +98,39 @@ func labelOf(name string) string {
 	return name
 }
 
-// computes are the functions that compute the tabs' results.
-var computes = map[Tab]func(context.Context, State) (report.Result, error){
-	TabRecover: func(ctx context.Context, s State) (report.Result, error) {
+// computes are the functions that compute the pages of the tabs' results.
+var computes = map[Tab]func(context.Context, State) (any, error){
+	TabRecover: func(ctx context.Context, s State) (any, error) {
 		o := s.overload()
 		o.Work = part(ctx, 4)
-		return o.Run(ctx)
+		return pageOf(o.Run(ctx))
 	},
-	TabHerd:       func(ctx context.Context, s State) (report.Result, error) { return s.herd().Run(ctx) },
-	TabContention: func(ctx context.Context, s State) (report.Result, error) { return s.contention().Run(ctx) },
-	TabOutage: func(ctx context.Context, s State) (report.Result, error) {
+	TabOutage: func(ctx context.Context, s State) (any, error) {
 		o := s.outage()
 		o.Work = part(ctx, 4)
-		return o.Run(ctx)
+		return pageOf(o.Run(ctx))
 	},
-	TabChoose: func(ctx context.Context, s State) (report.Result, error) {
+	TabChoose: func(ctx context.Context, s State) (any, error) {
 		c := s.choose()
 		c.Work = part(ctx, 2)
-		return c.Run(ctx)
+		return pageOf(c.Run(ctx))
 	},
 }
 
-// numbers returns the numbers of a tab. It fails when ctx ends.
-func numbers(ctx context.Context, t Tab, s State) (any, error) {
-	r, err := computes[t](ctx, s)
-	if err != nil {
+// pageOf returns the page of a result, also if a simulation was stopped before its end.
+func pageOf[R report.Paged](r R, err error) (any, error) {
+	if _, stopped := errors.AsType[*sim.StoppedError](err); err != nil && !stopped {
 		return nil, err
 	}
 	return r.Page(), nil
+}
+
+// numbers returns the numbers of a tab: those that are stored for its first values, whatever they are for others.
+func numbers(ctx context.Context, t Tab, s State) (any, error) {
+	if s.Tab = t; s.Command() == First(t).Command() {
+		return stored("first-" + string(t) + ".json")
+	}
+	return computes[t](ctx, s)
 }
 
 // yield lets timers fire in a program with one thread, so that the simulation sees the end of its context.
@@ -162,8 +163,8 @@ func describe(s State, problems []Problem) described {
 	for _, x := range s.Strategies {
 		y := describeStrategy(x, s.timeout())
 		timed = append(timed, x.Timed(s.timeout()))
-		for _, u := range report.UnusedWords(s.input(), x) {
-			y.Formula += fmt.Sprintf("; %s has no effect here: %s", u.Word, u.Why)
+		for _, note := range report.Unused(s.command(), s.timeout(), x) {
+			y.Formula += "; " + note
 		}
 		d.Strategies = append(d.Strategies, y)
 	}
@@ -199,7 +200,7 @@ type describedPreset struct {
 
 func describeDefaults() describedDefaults {
 	d := describedDefaults{described: describe(Default(), nil), Most: map[string]int{
-		"jobs": MaxJobs, "retries": MaxRetries, "clients": MaxClients, "runs": MaxRuns, "affected": MaxAffected, "capacity": MaxCapacity,
+		"affected": MaxAffected, "capacity": MaxCapacity,
 		"load": MaxLoad, "rate": MaxLoad, "fleet": MaxFleet, "query": MaxQuery,
 	}}
 	for _, c := range backoff.Curves() {

@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -21,12 +20,12 @@ type inside struct {
 	Numbers  map[Tab]any       `json:"numbers"`
 }
 
-// compute returns the data in a page of the state, with the numbers of the given tabs.
-func compute(ctx context.Context, s State, engine string, tabs ...Tab) ([]byte, error) {
-	in := inside{Engine: engine, Defaults: describeDefaults(), State: describe(s, nil), Numbers: map[Tab]any{}}
-	for _, t := range tabs {
+// data returns the data in a page of the first state, with the stored numbers of all tabs.
+func data(engine string) ([]byte, error) {
+	in := inside{Engine: engine, Defaults: describeDefaults(), State: describe(Default(), nil), Numbers: map[Tab]any{}}
+	for _, t := range Tabs {
 		var err error
-		if in.Numbers[t], err = numbers(ctx, t, First(t)); err != nil {
+		if in.Numbers[t], err = stored("first-" + string(t) + ".json"); err != nil {
 			return nil, err
 		}
 	}
@@ -42,7 +41,7 @@ func filled(data []byte) string {
 
 // WriteResult writes the page of a result as one file that needs no server: a tab, without controls. The command line
 // is that of the result.
-func WriteResult(w io.Writer, t Tab, commandLine string, r report.Result) error {
+func WriteResult(w io.Writer, t Tab, commandLine string, r report.Paged) error {
 	in := inside{Engine: "none", Numbers: map[Tab]any{t: r.Page()}}
 	in.Defaults.Presets, in.Defaults.Most = []describedPreset{}, map[string]int{}
 	in.State = described{Fields: map[string]string{"tab": string(t), "y": "shared"}, Strategies: []describedStrategy{}, Command: commandLine}
@@ -87,8 +86,8 @@ func alone() (string, error) {
 // WriteSite writes the page into a folder for a file server. The numbers of Default are in the page, so that it draws
 // them at once. A worker computes all others. It needs the program of folder wasm as lab.wasm.gz in the same folder,
 // and wasm_exec.js of the Go version that built it.
-func WriteSite(ctx context.Context, folder string) error {
-	data, err := compute(ctx, Default(), "worker", TabRecover, TabChoose)
+func WriteSite(folder string) error {
+	data, err := data("worker")
 	if err != nil {
 		return err
 	}
@@ -98,7 +97,7 @@ func WriteSite(ctx context.Context, folder string) error {
 	if err := os.CopyFS(folder, assets()); err != nil {
 		return err
 	}
-	page, err := whole(ctx)
+	page, err := whole()
 	if err != nil {
 		return err
 	}
@@ -109,11 +108,11 @@ func WriteSite(ctx context.Context, folder string) error {
 }
 
 // whole returns index.html with its opening.
-func whole(ctx context.Context) (string, error) {
+func whole() (string, error) {
 	page, err := fs.ReadFile(assets(), "index.html")
 	if err != nil {
 		return "", err
 	}
-	first, err := opening(ctx)
-	return strings.Replace(string(page), "<!-- opening -->\n", first, 1), err
+	first, err := keptFiles.ReadFile("stored/opening.html")
+	return strings.Replace(string(page), "<!-- opening -->\n", string(first), 1), err
 }

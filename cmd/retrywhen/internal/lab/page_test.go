@@ -21,12 +21,9 @@ import (
 func TestPageIsWhole(t *testing.T) {
 	state := Default()
 	state.Strategies = append(state.Strategies, must("</script><i>: linear d=1s")...)
-	state.Jobs, state.Retries, state.Clients, state.Runs, state.Affected, state.Down, state.Watch = 30, 3, 10, 2, 60, 15*time.Second, 50*time.Second
+	state.Affected, state.Down, state.Watch = 60, 15*time.Second, 50*time.Second
 	for _, tab := range Tabs {
-		r, err := computes[tab](t.Context(), state)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := result(t, tab, state)
 		var page bytes.Buffer
 		if err := WriteResult(&page, tab, "retrywhen </script>", r); err != nil {
 			t.Fatal(err)
@@ -62,6 +59,24 @@ func TestPageIsWhole(t *testing.T) {
 			t.Errorf("%s: %+v", tab, all)
 		}
 	}
+}
+
+// result computes the result of a tab.
+func result(t *testing.T, tab Tab, s State) (r report.Paged) {
+	t.Helper()
+	var err error
+	switch tab {
+	case TabRecover:
+		r, err = s.overload().Run(t.Context())
+	case TabChoose:
+		r, err = s.choose().Run(t.Context())
+	default:
+		r, err = s.outage().Run(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }
 
 // The labels of the controls are those of the errors, and the colors of the strategies those of the pictures.

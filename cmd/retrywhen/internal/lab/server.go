@@ -3,7 +3,6 @@
 package lab
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -30,16 +28,13 @@ func handler(work time.Duration, hosts ...string) http.Handler {
 	s := &server{hosts: hosts, work: work, turns: make(chan struct{}, maxTogether)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/{kind}", s.numbers)
-	mux.HandleFunc("GET /{$}", servePage(served))
+	mux.HandleFunc("GET /{$}", servePage(whole))
 	mux.HandleFunc("GET /"+alonePage, servePage(alone))
 	for _, name := range []string{"app.js", "app.css", "app.licenses.txt"} {
 		mux.HandleFunc("GET /"+name, func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, assets(), name) })
 	}
 	return s.guard(mux)
 }
-
-// served is the page. It is computed once, because its opening has pictures of simulations.
-var served = sync.OnceValues(func() (string, error) { return whole(context.Background()) })
 
 func servePage(page func() (string, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {

@@ -68,7 +68,7 @@ func TestHandlerRefuses(t *testing.T) {
 		"its other name":       {"/", host("localhost:8080"), 200},
 		"its name in capitals": {"/", host("LOCALHOST:8080"), 200},
 		"another host":         {"/", host("evil.example:8080"), http.StatusMisdirectedRequest},
-		"another host's API":   {"/api/herd", host("evil.example"), http.StatusMisdirectedRequest},
+		"another host's API":   {"/api/outage", host("evil.example"), http.StatusMisdirectedRequest},
 		"another port":         {"/", host("127.0.0.1:80"), http.StatusMisdirectedRequest},
 		"no host":              {"/", host(""), http.StatusMisdirectedRequest},
 		"its own origin":       {"/api/state", header("Origin", "http://"+here), 200},
@@ -76,11 +76,11 @@ func TestHandlerRefuses(t *testing.T) {
 		"a secure origin":      {"/api/state", header("Origin", "https://"+here), http.StatusForbidden},
 		"the null origin":      {"/api/state", header("Origin", "null"), http.StatusForbidden},
 		"two origins":          {"/api/state", func(r *http.Request) { r.Header["Origin"] = []string{"http://" + here, "http://evil.example"} }, http.StatusForbidden},
-		"another site":         {"/api/herd", header("Sec-Fetch-Site", "cross-site"), http.StatusForbidden},
-		"another port's page":  {"/api/herd", header("Sec-Fetch-Site", "same-site"), http.StatusForbidden},
-		"a link from a site":   {"/?jobs=10", header("Sec-Fetch-Site", "cross-site"), 200},
+		"another site":         {"/api/outage", header("Sec-Fetch-Site", "cross-site"), http.StatusForbidden},
+		"another port's page":  {"/api/outage", header("Sec-Fetch-Site", "same-site"), http.StatusForbidden},
+		"a link from a site":   {"/?load=10", header("Sec-Fetch-Site", "cross-site"), 200},
 		"typed by its user":    {"/api/state", header("Sec-Fetch-Site", "none"), 200},
-		"a post":               {"/api/herd", func(r *http.Request) { r.Method = http.MethodPost }, http.StatusMethodNotAllowed},
+		"a post":               {"/api/outage", func(r *http.Request) { r.Method = http.MethodPost }, http.StatusMethodNotAllowed},
 		"no such page":         {"/index.htm", nil, http.StatusNotFound},
 		"no such numbers":      {"/api/nothing", nil, http.StatusNotFound},
 		"a way up":             {"/..%2fserver.go", nil, http.StatusNotFound},
@@ -102,8 +102,8 @@ func TestHandlerSaysWhyItRefuses(t *testing.T) {
 		`the host is "evil.example", want 127.0.0.1:8080 or localhost:8080`: func(r *http.Request) { r.Host = "evil.example" },
 		`the origin is "http://evil.example", want this page's`:             func(r *http.Request) { r.Header.Set("Origin", "http://evil.example") },
 		"the request comes from another site, want this page's":             func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") },
-		"Simulation end: 45s, want at least 1m40s: the stall ends at 1m10s, and a recovery takes time": func(r *http.Request) {
-			r.URL.Path, r.URL.RawQuery = "/api/recover", "stall=1m&watch=45s"
+		"Target: first wait at most: 1ms, want at least 1s, because a job may wait for a second before its first retry, or 0 for no target": func(r *http.Request) {
+			r.URL.Path, r.URL.RawQuery = "/api/choose", "tab=choose&wait=1ms"
 		},
 		fmt.Sprintf("the query has %d bytes, want at most %d", MaxQuery+1, MaxQuery): func(r *http.Request) { r.URL.RawQuery = strings.Repeat("a", MaxQuery+1) },
 	} {
@@ -124,14 +124,6 @@ func TestHandlerCannotEncode(t *testing.T) {
 	}
 }
 
-// The policies of the contention have an end in an outage too, although one of them does not wait.
-func TestContentionAsAnOutage(t *testing.T) {
-	r, err := First(TabContention).outage().Run(t.Context())
-	if err != nil || r.Incomplete() != nil {
-		t.Errorf("%v, %v", err, r.Incomplete())
-	}
-}
-
 func TestHandlerIsBusy(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -144,7 +136,7 @@ func TestHandlerIsBusy(t *testing.T) {
 
 // A ninth policy is left out. A word without effect on a tab is named there.
 func TestStatePolicies(t *testing.T) {
-	query := url.Values{"tab": {"herd"}}
+	query := url.Values{"tab": {"choose"}}
 	for i := range report.MaxStrategies + 2 {
 		query.Add("s", fmt.Sprintf("linear d=%ds budget=10,1,0.1", i+1))
 	}
@@ -166,17 +158,13 @@ func TestHandlerBoundsTheWork(t *testing.T) {
 		word      string
 		says      string
 	}{
-		"tab=other":                            {"tab", 0, "", "want recover, herd, contention, outage or choose"},
+		"tab=other":                            {"tab", 0, "", "want recover, choose or outage"},
 		"load=501":                             {"load", 0, "", "from 1 to 500"},
 		"watch=1s":                             {"watch", 0, "", "from 45s to 20m0s"},
 		"fleet=0":                              {"fleet", 0, "", "from 1 to 10000"},
-		"jobs=5001":                            {"jobs", 0, "", "want a whole number from 1 to 5000"},
-		"jobs=0":                               {"jobs", 0, "", "want a whole number from 1"},
-		"jobs=1e3":                             {"jobs", 0, "", `Number of jobs is "1e3"`},
-		"jobs=1&jobs=2":                        {"jobs", 0, "", "want"},
-		"retries=41":                           {"retries", 0, "", "from 1 to 40"},
-		"clients=101":                          {"clients", 0, "", "from 1 to 100"},
-		"runs=21":                              {"runs", 0, "", "from 1 to 20"},
+		"load=0":                               {"load", 0, "", "want a whole number from 1"},
+		"load=1e3":                             {"load", 0, "", `Operations per second is "1e3"`},
+		"load=1&load=2":                        {"load", 0, "", "want"},
 		"affected=2001":                        {"affected", 0, "", "from 1 to 2000"},
 		"capacity=0":                           {"capacity", 0, "", "from 1 to 100000"},
 		"down=61m":                             {"down", 0, "", "from 0s to 1h0m0s"},
@@ -185,15 +173,17 @@ func TestHandlerBoundsTheWork(t *testing.T) {
 		"seed=-1":                              {"seed", 0, "", "from 0"},
 		"s=" + many[3:]:                        {"s", 1, "", "there are two policies"},
 		"s=exponental":                         {"s", 0, "exponental", `"exponental": unknown curve; did you mean exponential?`},
-		"s=linear+d=1s+place=up":               {"s", 0, "", "want place=one-process, place=by-key or place=by-ordinal"},
+		"s=linear+d=1s+place=up":               {"s", 0, "", "want place=one-process or place=by-ordinal"},
 		"s=linear+d=1s&s=linear+d=1s":          {"s", 1, "", "there are two policies"},
 		"s=linear+d=1s&s=m:+linear+d=1s+cap=x": {"s", 1, "cap=x", `"cap=x": "x" is not a duration`},
 		"s=linear+d=1s+limt=5":                 {"s", 0, "limt=5", `"limt=5": unknown word; did you mean limit?`},
 		"s=" + strings.Repeat("a", 1001):       {"s", 0, "", "has 1001 bytes, want at most 1000"},
-		"jobs=" + strings.Repeat("9", 2000):    {"jobs", 0, "", "want"},
+		"load=" + strings.Repeat("9", 2000):    {"load", 0, "", "want"},
+		"s=linear+d=1s+proceses=5":             {"s", 0, "proceses=5", "did you mean processes?"},
+		"s=linear+d=1s+zzz=5":                  {"s", 0, "zzz=5", "a strategy also takes processes, layers and place"},
 	}
 	for query, test := range tests {
-		r := ask(t, "/api/herd?"+query, nil)
+		r := ask(t, "/api/outage?"+query, nil)
 		var refused struct{ Error string }
 		text := body(t, r)
 		if err := json.Unmarshal([]byte(text), &refused); err != nil || r.StatusCode != http.StatusBadRequest {
@@ -217,8 +207,8 @@ func TestHandlerBoundsTheWork(t *testing.T) {
 func TestStateIgnoresInvalidParameters(t *testing.T) {
 	for query, want := range map[string]string{
 		strings.Repeat("x", 2*maxParameter) + "=": "",
-		"utm_source=news&jobs=7":                  "jobs=7",
-		"jobs=x&retries=3":                        "retries=3",
+		"utm_source=news&load=7":                  "load=7",
+		"load=x&rate=3":                           "rate=3",
 		"s=linear+d=1s&s=liner&s=constant+d=1s":   "s=linear+d=1s&s=constant+d=1s",
 		"s=liner":                                 "",
 	} {
@@ -272,10 +262,10 @@ func TestHandlerAtTheLimits(t *testing.T) {
 	state := Default()
 	state.Load, state.Watch = MaxLoad, MaxWatch
 	state.Strategies = must("none: constant d=0s", "sidekiq", "tiled: exponential base=1ms factor=1.1 tiled", "short: constant d=1us",
-		"endless: exponential base=1h factor=10", "decorrelated base=1s", "buckets unit=1s exponent=3", "key: linear d=1s tiled place=by-key")
-	state.Jobs, state.Retries, state.Clients, state.Runs, state.Affected = MaxJobs, MaxRetries, MaxClients, 2, 300
+		"endless: exponential base=1h factor=10", "decorrelated base=1s", "buckets unit=1s exponent=3", "ordinal: linear d=1s tiled place=by-ordinal")
+	state.Affected = 300
 	// The eight overloads would take as long as the page waits.
-	bound := map[string]time.Duration{"state": maxWork, "recover": time.Second, "herd": maxWork, "contention": maxWork, "outage": maxWork, "choose": maxWork}
+	bound := map[string]time.Duration{"state": maxWork, "recover": time.Second, "outage": maxWork, "choose": maxWork}
 	for kind := range bound {
 		ctx, stop := context.WithTimeout(t.Context(), bound[kind])
 		r := ask(t, "/api/"+kind+"?"+state.Query().Encode(), func(r *http.Request) { *r = *r.WithContext(ctx) })
@@ -297,7 +287,7 @@ func TestHandlerAtTheLimits(t *testing.T) {
 func TestRunsOfTheStoryMayTakeLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		for kind, want := range map[string]time.Duration{"scene": 64 * time.Second, "run": 64 * time.Second, "more": 64 * time.Second, "recover": 8 * time.Second, "choose": 8 * time.Second} {
+		for kind, want := range map[string]time.Duration{"run": 64 * time.Second, "more": 64 * time.Second, "recover": 8 * time.Second, "choose": 8 * time.Second} {
 			ctx, stop := Limited(t.Context(), kind)
 			defer stop()
 			if end, _ := ctx.Deadline(); end.Sub(began) != want {
@@ -321,5 +311,40 @@ func TestStateRoundTrip(t *testing.T) {
 	}
 	if s := Default(); len(s.Query()) != 1 {
 		t.Errorf("the beginning is %s, want its strategies alone", s.Query().Encode())
+	}
+}
+
+// The first values of a tab are stored, whatever the address looks like and however slow the machine is.
+func TestFirstValuesAreStored(t *testing.T) {
+	late, cancel := context.WithCancel(t.Context())
+	cancel()
+	for kind, query := range map[string]string{
+		"recover": "load=80&utm_source=news&rate=100&y=own", "choose": "tab=choose&load=7&wait=1s&capacity=20", "outage": "tab=outage&affected=1000&watch=50s",
+	} {
+		values, err := url.ParseQuery(query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, _ := ParseState(values)
+		got, err := Numbers(late, kind, s.Query().Encode())
+		want, _ := stored("first-" + kind + ".json")
+		if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s?%s: %v, %.80s", kind, query, err, got)
+		}
+	}
+}
+
+// When the time is over the numbers are those of the runs that are done, and no error of Go is in them.
+func TestNumbersInTheTimeThereIs(t *testing.T) {
+	for kind, query := range map[string]string{"recover": "load=81&watch=20m", "choose": "tab=choose&affected=2000", "outage": "tab=outage&affected=2000&capacity=1&down=1h"} {
+		for _, work := range []time.Duration{time.Nanosecond, 20 * time.Millisecond, 200 * time.Millisecond} {
+			ctx, stop := context.WithTimeout(t.Context(), work)
+			got, err := Numbers(ctx, kind, query)
+			stop()
+			text, _ := json.Marshal(got)
+			if err != nil || strings.Contains(string(text), "context deadline") || strings.Contains(string(text), "sim:") {
+				t.Errorf("%s in %v: %v\n%.300s", kind, work, err, text)
+			}
+		}
 	}
 }

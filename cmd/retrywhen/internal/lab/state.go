@@ -18,10 +18,6 @@ import (
 
 // The limits of a State.
 const (
-	MaxJobs      = 5_000
-	MaxRetries   = 40
-	MaxClients   = 100 // clients of the contention
-	MaxRuns      = 20
 	MaxAffected  = 2_000 // clients of the outage
 	MaxDown      = time.Hour
 	MaxCapacity  = 100_000
@@ -47,12 +43,6 @@ type State struct {
 	Watch    time.Duration // the simulation end
 	Failures float64       // the share of the requests that fail at random
 	Queue    int           // the most requests in the queue; 0 is no bound
-
-	Jobs    int // of the herd
-	Retries int
-
-	Clients int // of the contention: the largest number
-	Runs    int // for each point
 
 	Affected int // clients of the outage
 	Down     time.Duration
@@ -81,7 +71,7 @@ var fields = []field{
 		"tab", "Subject",
 		func(s *State, text string) bool { s.Tab = Tab(text); return slices.Contains(Tabs, s.Tab) },
 		func(s *State) string { return string(s.Tab) },
-		"recover, herd, contention, outage or choose",
+		"recover, choose or outage",
 	},
 	{
 		"y", "Own scales",
@@ -96,10 +86,6 @@ var fields = []field{
 	duration("watch", "Simulation end", func(s *State) *time.Duration { return &s.Watch }, 45*time.Second, MaxWatch),
 	share("failures", "Random failures", func(s *State) *float64 { return &s.Failures }),
 	integer("queue", "Queue at most (0: no bound)", func(s *State) *int { return &s.Queue }, 0, MaxQueue),
-	integer("jobs", "Number of jobs", func(s *State) *int { return &s.Jobs }, 1, MaxJobs),
-	integer("retries", "Retries per job", func(s *State) *int { return &s.Retries }, 1, MaxRetries),
-	integer("clients", "Number of clients", func(s *State) *int { return &s.Clients }, 1, MaxClients),
-	integer("runs", "Number of runs", func(s *State) *int { return &s.Runs }, 1, MaxRuns),
 	integer("affected", "Number of clients", func(s *State) *int { return &s.Affected }, 1, MaxAffected),
 	duration("down", "Outage length", func(s *State) *time.Duration { return &s.Down }, 0, MaxDown),
 	integer("capacity", "Capacity per second", func(s *State) *int { return &s.Capacity }, 1, MaxCapacity),
@@ -125,16 +111,14 @@ type Tab string
 
 // The tabs of the page.
 const (
-	TabRecover    Tab = "recover"
-	TabHerd       Tab = "herd"
-	TabContention Tab = "contention"
-	TabOutage     Tab = "outage"
-	TabChoose     Tab = "choose"
-	TabPicture    Tab = "picture" // only of a written page
+	TabRecover Tab = "recover"
+	TabChoose  Tab = "choose"
+	TabOutage  Tab = "outage"
+	TabPicture Tab = "picture" // only of a written page
 )
 
 // Tabs are all tabs, in the order of the page.
-var Tabs = []Tab{TabRecover, TabHerd, TabContention, TabOutage, TabChoose}
+var Tabs = []Tab{TabRecover, TabChoose, TabOutage}
 
 func integer(name, label string, of func(*State) *int, least, most int) field {
 	return field{

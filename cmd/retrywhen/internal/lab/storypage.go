@@ -3,8 +3,10 @@ package lab
 import (
 	"context"
 	_ "embed"
+	"encoding/json"
 	"fmt"
 	"html"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,46 +19,69 @@ import (
 //go:embed story.css
 var storyStyle string
 
-// The policies of the story. Each screen adds something to the one before it.
+// The policies of the story.
 const (
-	noRetry   = "constant d=0s limit=0"
-	oneRetry  = "constant d=0s limit=1"
-	atOnce    = "constant d=0s limit=3"
-	backedOff = "exponential base=100ms factor=2 cap=10s limit=3"
-	jittered  = "exponential base=100ms factor=2 cap=10s jitter=full limit=3"
-	budgeted  = jittered + " budget=10,1,0.1"
-	smaller   = jittered + " budget=1,1,0.1"
+	noRetry  = "constant d=0s limit=0"
+	jittered = "exponential base=100ms factor=2 cap=10s jitter=full limit=3"
+	budgeted = jittered + " budget=10,1,0.1"
+	smaller  = jittered + " budget=1,1,0.1"
 )
 
-// storyWatch is how long the story's runs are watched at first.
 const (
-	storyWatch  = 2 * time.Minute
-	budgetWatch = 3 * time.Minute
+	storyWatch = 2 * time.Minute // how long the story's runs are watched at first
+	storyQueue = 50              // the bound of a short queue
 )
+
+// setting is what the visitor sets of the story's scene.
+type setting struct {
+	retries int
+	budget  bool
+	short   bool // the queue
+}
+
+// settings are all that differ: without retries a budget changes nothing.
+func settings() []setting {
+	var all []setting
+	for _, retries := range []int{0, 1, 3} {
+		for _, budget := range []bool{false, true} {
+			if retries > 0 || !budget {
+				all = append(all, setting{retries, budget, false}, setting{retries, budget, true})
+			}
+		}
+	}
+	return all
+}
+
+// key is the setting's name in the page, as the script makes it of the controls.
+func (s setting) key() string {
+	key := strconv.Itoa(s.retries)
+	if s.budget {
+		key += " budget"
+	}
+	if s.short {
+		key += " queue"
+	}
+	return key
+}
+
+// state returns the state of the setting's run.
+func (s setting) state() State {
+	policy := strings.Replace(jittered, "limit=3", fmt.Sprintf("limit=%d", s.retries), 1)
+	if s.budget {
+		policy += " budget=10,1,0.1"
+	}
+	x := storyState(policy, storyWatch)
+	if s.short {
+		x.Queue = storyQueue
+	}
+	return x
+}
 
 // storyState returns the state of a run of the story.
 func storyState(policy string, watch time.Duration) State {
 	s := Default()
 	s.Strategies, s.Watch = must(policy), watch
 	return s
-}
-
-// choice is one position of a screen's control.
-type choice struct {
-	name  string
-	state State
-}
-
-// screen is a screen of the story: a text, a picture, and one control.
-type screen struct {
-	title   string
-	text    string   // HTML
-	asks    string   // the control's label
-	choices []choice // the picture shows the one at first
-	first   int
-	picture *scene
-	bound   int    // the bound of the queue that a switch sets; 0 is no switch
-	more    string // the label of a button that shows more time, or ""
 }
 
 // storyScene computes the runs of a state.
@@ -66,70 +91,70 @@ func storyScene(ctx context.Context, s State) (*scene, error) {
 	return newScene(ctx, o)
 }
 
-// screens returns the screens with a picture. Every figure in their texts is computed.
-func screens(ctx context.Context) ([]screen, error) {
-	var pictures []*scene
-	for _, s := range []State{storyState(atOnce, storyWatch), storyState(jittered, storyWatch), storyState(budgeted, budgetWatch)} {
-		p, err := storyScene(ctx, s)
-		if err != nil {
-			return nil, err
-		}
-		pictures = append(pictures, p)
-	}
-	storm, slower := pictures[0], pictures[1]
-	d, last := Default(), len(storm.frames.Wasted)-1
-	budget := must(budgeted)[0].Policy
+// step is a part of the story's text, which switches the scene.
+type step struct {
+	setting
+	title, text string
+}
+
+// steps returns the text of the story. Every figure in it is computed.
+func steps(down *scene) []step {
+	d := Default()
 	words := map[string]string{}
-	for _, w := range budget.Words() {
+	for _, w := range must(budgeted)[0].Policy.Words() {
 		words[w.Name] = w.Value
 	}
 	tokens := strings.Split(words["budget"], ",")
-	return []screen{
-		{
-			title: fmt.Sprintf("A server stands still for %s", axis.Time(d.Stall)),
-			text: fmt.Sprintf("It can serve %d requests a second, and %d come. Whoever has waited for %s leaves, and sends the request again. "+
-				"This server does not notice who has left, and its queue has no bound. So after three retries %d\u00a0%% of its work is for people who left. "+
-				"The stall is over. What keeps the server down are the retries.", d.Rate, d.Load, axis.Time(d.Patience), storm.frames.Wasted[last]),
-			asks: "Retries",
-			choices: []choice{
-				{"0", storyState(noRetry, storyWatch)}, {"1", storyState(oneRetry, storyWatch)}, {"3", storyState(atOnce, storyWatch)},
-			}, first: 2, picture: storm, bound: 50, more: "Give it more time",
-		},
-		{
-			title: "Backoff and jitter change nothing",
-			text: fmt.Sprintf("They move the retries. They do not make them fewer: still %.1f requests for each operation, and the server has room for %.2f. "+
-				"Waves that meet an idle server need jitter; an overloaded server needs fewer requests.", slower.result.Amplification, float64(d.Rate)/float64(d.Load)),
-			asks: "Retries",
-			choices: []choice{
-				{"at once", storyState(atOnce, storyWatch)}, {"backoff", storyState(backedOff, storyWatch)}, {"backoff, jitter", storyState(jittered, storyWatch)},
-			}, first: 2, picture: slower,
-		},
-		{
-			title: "A budget ends it",
-			text: fmt.Sprintf("A retry costs %s token, a success brings back %s, and there are at most %s. Once they are used up, nobody retries until successes have brought back a token. "+
-				"But a budget is one process's, and each process starts with a full one.", tokens[1], tokens[2], tokens[0]),
-			asks: "Processes",
-			choices: []choice{
-				{"1", storyState(budgeted, budgetWatch)}, {"20", storyState(budgeted+" processes=20", budgetWatch)},
-				{"200", storyState(budgeted+" processes=200", budgetWatch)}, {"2,000", storyState(budgeted+" processes=2000", budgetWatch)},
-			}, picture: pictures[2],
-		},
-	}, nil
+	return []step{
+		{setting{retries: 3}, "Stall this server", fmt.Sprintf("It can serve %d requests a second, and %d come. Whoever has waited for %s leaves, and sends the request again: "+
+			"up to three times, with backoff and jitter. Stall it for %s and see what becomes of it.", d.Rate, d.Load, axis.Time(d.Patience), axis.Time(d.Stall))},
+		{setting{retries: 3}, "It works for people who left", fmt.Sprintf("The server does not notice who has left, and its queue has no bound. Since the stall %d\u00a0%% of its work "+
+			"is for nobody. What keeps it down are the retries: %.1f requests for each operation, and it has room for %.2f. Longer waits help a little, they do not make them fewer.",
+			down.frames.Wasted[len(down.frames.Wasted)-1], down.result.Amplification, float64(d.Rate)/float64(d.Load))},
+		{setting{}, "Without retries it comes back", "But then each failure is an error, also those that a second attempt would have mended."},
+		{setting{retries: 3, budget: true}, "A budget ends it", fmt.Sprintf("A retry costs %s token, a success brings back %s, and there are at most %s. Once they are used up, nobody retries until "+
+			"successes have brought back a token. But a budget is one process's, and each process starts with a full one: where many processes call, take a budget of 1 in each.", tokens[1], tokens[2], tokens[0])},
+		{setting{retries: 3, short: true}, "So does a short queue", fmt.Sprintf("If at most %d requests wait, each is served before its caller leaves. Only the server's owner can bound it.", storyQueue)},
+	}
 }
 
-// opening returns the HTML of the page's story and map, with the pictures of their first runs. It needs no script.
+// opening returns the HTML of the page's story and map, with the pictures of their runs. It needs no script.
 func opening(ctx context.Context) (string, error) {
-	all, err := screens(ctx)
+	scenes, first := map[string]pictured{}, setting{retries: 3}
+	var down *scene
+	for _, s := range settings() {
+		p, err := storyScene(ctx, s.state())
+		if err != nil {
+			return "", err
+		}
+		if scenes[s.key()] = p.pictured(); s == first {
+			down = p
+		}
+	}
+	data, err := json.Marshal(scenes) // Marshal escapes <, so no text ends the script
 	if err != nil {
 		return "", err
 	}
+	d := Default()
 	var b strings.Builder
-	fmt.Fprintf(&b, `<div id="opening" data-query="%s">`+"\n<style>\n%s</style>\n", html.EscapeString(Default().Query().Encode()), storyStyle)
+	fmt.Fprintf(&b, `<div id="opening" data-query="%s">`+"\n<style>\n%s</style>\n", html.EscapeString(d.Query().Encode()), storyStyle)
 	b.WriteString("<noscript><style>.subjects, .page, .tools, .ask { display: none !important; }</style></noscript>\n")
-	b.WriteString(`<p class="elsewhere"><a id="to-story" href="./">The story of a stall, and the map</a></p>` + "\n")
-	for i, s := range all {
-		s.html(&b, i)
+	b.WriteString(`<p class="elsewhere"><a id="to-story" href="./">Stall a server, and the map of loads</a></p>` + "\n")
+	fmt.Fprintf(&b, `<script id="scenes" type="application/json">%s</script>`+"\n", data)
+	fmt.Fprintf(&b, `<div class="story screen"><div class="stage"><figure>%s</figure><div class="ask"><button type="button" class="play">Stall it for %s</button>`+
+		`<fieldset><legend>Retries</legend>`, down.HTML(), axis.Time(d.Stall))
+	for _, n := range []int{0, 1, 3} {
+		checked := ""
+		if n == first.retries {
+			checked = " checked"
+		}
+		fmt.Fprintf(&b, `<label><input type="radio" name="retries" value="%d"%s> %[1]d</label>`, n, checked)
 	}
+	fmt.Fprintf(&b, `</fieldset><label><input type="checkbox" name="budget"> a budget</label><label><input type="checkbox" name="queue"> a queue of at most %d</label></div></div><div class="steps">`, storyQueue)
+	for i, s := range steps(down) {
+		fmt.Fprintf(&b, `<section class="words" aria-labelledby="step-%d" data-key="%s"><h2 id="step-%[1]d">%[3]s</h2><p>%[4]s</p></section>`, i, s.key(), s.title, s.text)
+	}
+	b.WriteString("</div></div>\n")
 	if err := saves(ctx, &b); err != nil {
 		return "", err
 	}
@@ -138,32 +163,6 @@ func opening(ctx context.Context) (string, error) {
 	}
 	b.WriteString("</div>\n")
 	return b.String(), nil
-}
-
-// html writes the screen.
-func (s *screen) html(b *strings.Builder, n int) {
-	at := s.choices[s.first].state
-	fmt.Fprintf(b, `<section class="screen" aria-labelledby="screen-%d"><div class="words"><h2 id="screen-%d">%s</h2><p>%s</p>`, n, n, s.title, s.text)
-	if s.asks != "" {
-		fmt.Fprintf(b, `<fieldset class="ask"><legend>%s</legend>`, s.asks)
-		for i, c := range s.choices {
-			checked := ""
-			if i == s.first {
-				checked = " checked"
-			}
-			fmt.Fprintf(b, `<label><input type="radio" name="screen-%d" value="%s"%s> %s</label>`, n, html.EscapeString(c.state.Query().Encode()), checked, c.name)
-		}
-		if s.bound > 0 {
-			fmt.Fprintf(b, `<label><input type="checkbox" name="queue" value="%d"> a queue of at most %[1]d</label>`, s.bound)
-		}
-		b.WriteString("</fieldset>")
-	}
-	fmt.Fprintf(b, `<p class="ask"><button type="button" class="play">Stall %s</button>`, axis.Time(at.Stall))
-	if s.more != "" {
-		fmt.Fprintf(b, `<button type="button" class="longer">%s</button>`, s.more)
-	}
-	b.WriteString("</p></div>")
-	fmt.Fprintf(b, `<figure data-query="%s">%s</figure></section>`+"\n", html.EscapeString(at.Query().Encode()), s.picture.HTML())
 }
 
 // saves writes the last screen: what saves the server, as a table, and as Go.
@@ -185,7 +184,7 @@ func saves(ctx context.Context, b *strings.Builder) error {
 		{"… a budget of 1 in each of them", smaller + " processes=200", 0},
 		{"3 retries, a queue of at most 50", jittered, 50},
 	} {
-		o := storyState(row.policy, budgetWatch).overload()
+		o := storyState(row.policy, storyWatch).overload()
 		o.Queue, o.Work = row.queue, 0
 		stalled, err := newScene(ctx, o)
 		if err != nil {
@@ -196,11 +195,12 @@ func saves(ctx context.Context, b *strings.Builder) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(b, `<tr><th scope="row">%s</th><td class="verdict %s">%s</td><td>%.1f %%</td></tr>`, row.name, stalled.grade, strings.TrimPrefix(stalled.verdict, "It "),
+		verdict, _, _ := strings.Cut(strings.TrimPrefix(stalled.verdict, "It "), ":")
+		fmt.Fprintf(b, `<tr><th scope="row">%s</th><td class="verdict %s">%s</td><td>%.1f %%</td></tr>`, row.name, stalled.grade, verdict+", "+stalled.runs,
 			100*float64(calm.result.GivenUp)/float64(calm.result.Operations))
 	}
 	fmt.Fprintf(b, `</tbody></table></div><div class="go"><pre tabindex="0" role="group" aria-label="Go"><code>%s</code></pre>`+
-		`<p class="ask"><button type="button" class="copy">Copy the Go</button></p></div></section>`+"\n", html.EscapeString(storyGo()))
+		`<p><code>go get github.com/retrywhen/retrywhen@main</code></p><p class="ask"><button type="button" class="copy">Copy the Go</button></p></div></section>`+"\n", html.EscapeString(storyGo()))
 	return nil
 }
 

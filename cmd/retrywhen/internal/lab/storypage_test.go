@@ -22,9 +22,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
-	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
-	"github.com/retrywhen/retrywhen/sim"
 )
 
 // figures returns the figures of a run of the story, as its picture has them.
@@ -45,32 +43,33 @@ func TestStoryIsTrue(t *testing.T) {
 		well   bool
 	}{
 		{noRetry, 45 * time.Second, true},
-		{atOnce, storyWatch, false},
-		{atOnce, 20 * time.Minute, false},
-		{backedOff, storyWatch, false},
 		{jittered, storyWatch, false},
-		{budgeted, budgetWatch, true},
-		{budgeted + " processes=20", budgetWatch, true},
-		{budgeted + " processes=200", budgetWatch, false},
-		{smaller + " processes=200", budgetWatch, true},
+		{jittered, 20 * time.Minute, false},
+		{budgeted, storyWatch, true},
+		{budgeted + " processes=20", storyWatch, true},
+		{budgeted + " processes=200", storyWatch, false},
+		{smaller + " processes=200", storyWatch, true},
 	} {
 		s, wasted := figures(t, test.policy, test.watch)
 		if (s.grade == report.Well) != test.well {
 			t.Errorf("%s: %s within %v", test.policy, s.verdict, test.watch)
 		}
-		r := s.result
-		if share := float64(r.Wasted) / float64(r.Wasted+r.Served+r.Failed); wasted != int64(100*share+0.5) {
+		var vain, all int64 // since the stall's end
+		for i := int(15 * time.Second / sceneBin); i < len(s.result.Flow.Wasted); i++ {
+			vain, all = vain+s.result.Flow.Wasted[i], all+s.result.Flow.Wasted[i]+s.result.Flow.Succeeded[i]
+		}
+		if share := float64(vain) / float64(all); math.Abs(float64(wasted)-100*share) > 1 {
 			t.Errorf("%s: the picture says %d %% of the work is in vain, the result %.3f", test.policy, wasted, share)
 		}
-		if r.Recovery.Verdict == sim.NotRecovered && wasted < 50 {
-			t.Errorf("%s: %d %% of the work is in vain, and it does not recover", test.policy, wasted)
+		if never := strings.HasPrefix(s.verdict, "It never recovers: every request"); never && wasted != 100 || s.grade == report.Bad && !never || never && s.runs != "10 of 10 runs, each watched for 5 minutes" {
+			t.Errorf("%s: %d %% of the work is in vain, and it says: %s, %s", test.policy, wasted, s.verdict, s.runs)
 		}
 	}
 }
 
 // Each request is in the frames once: it arrives, and is served, or in vain, or still in the queue.
 func TestSceneCountsEachRequestOnce(t *testing.T) {
-	for _, policy := range []string{noRetry, atOnce, budgeted} {
+	for _, policy := range []string{noRetry, jittered, budgeted} {
 		s, _ := figures(t, policy, storyWatch)
 		sum := func(counts []int64) (n int64) {
 			for _, c := range counts {
@@ -113,7 +112,7 @@ func TestSceneTellsWhoHasLeft(t *testing.T) {
 
 // A picture shows the last frame: the dots of the queue, how much of the server's time is of use, and the ways.
 func TestPictureShowsTheEnd(t *testing.T) {
-	for _, policy := range []string{noRetry, atOnce} {
+	for _, policy := range []string{noRetry, jittered} {
 		s, _ := figures(t, policy, storyWatch)
 		f, last, picture := s.frames, len(s.frames.Left)-1, s.HTML()
 		find := func(pattern string) string {
@@ -125,7 +124,7 @@ func TestPictureShowsTheEnd(t *testing.T) {
 			return m[1]
 		}
 		for of, want := range map[string]string{
-			"clock": axis.Time(f.end().Round(time.Second)), "queue": strconv.FormatInt(f.Waiting[last]+f.Left[last], 10), "wasted": fmt.Sprintf("%d %%", f.Wasted[last]),
+			"queue": depth(f.Waiting[last]+f.Left[last], s.rate), "wasted": fmt.Sprintf("%d %%", f.Wasted[last]),
 		} {
 			if got := find(`data-of="` + of + `"[^>]*>([^<]*)<`); got != want {
 				t.Errorf("%s: %s is %s, want %s", policy, of, got, want)
@@ -135,11 +134,11 @@ func TestPictureShowsTheEnd(t *testing.T) {
 			return int64(strings.Count(find(`<path class="`+class+`" d="([^"]*)"`), "M"))
 		}
 		most := int64(slotRows * slotColumns)
-		left := min((f.Left[last]+dotOf-1)/dotOf, most)
+		left := min(f.Left[last], most)
 		if got := dots("left"); got != left {
 			t.Errorf("%s: %d dots of those who have left, want %d", policy, got, left)
 		}
-		if got, want := dots("waiting"), min((f.Left[last]+f.Waiting[last]+dotOf-1)/dotOf, most)-left; got != want {
+		if got, want := dots("waiting"), min(f.Left[last]+f.Waiting[last], most)-left; got != want {
 			t.Errorf("%s: %d dots of those who wait, want %d", policy, got, want)
 		}
 		for class, n := range map[string]int64{"server": int64(f.Room), "vain": f.Vain[last] + f.Served[last], "served": f.Served[last]} {
@@ -206,20 +205,29 @@ func TestPicturesAreTheSame(t *testing.T) {
 	}
 }
 
-// The page needs no script for its beginning: four screens and the map, with their pictures.
+// The depth of the queue is in words.
+func TestDepth(t *testing.T) {
+	for n, want := range map[int64]string{0: "0", 99: "99", 100: "100, a wait of 1s", 24243: "24,243, a wait of 4m2s"} {
+		if got := depth(n, 100); got != want {
+			t.Errorf("%d requests: %q, want %q", n, got, want)
+		}
+	}
+}
+
+// The page needs no script for its beginning: the scene and its text, what saves the server, and the map.
 func TestStoryNeedsNoScript(t *testing.T) {
-	page, err := served()
+	page, err := whole()
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, first, _ := strings.Cut(page, `<div id="opening"`)
 	first, _, _ = strings.Cut(first, `<main id="charts"`)
-	if n := strings.Count(first, `class="screen`); n != 5 {
-		t.Errorf("%d screens, want 5", n)
+	if n := len(regexp.MustCompile(`class="[^"]*screen`).FindAllString(first, -1)); n != 3 {
+		t.Errorf("%d screens, want 3", n)
 	}
 	pictures := regexp.MustCompile(`(?s)<svg class="scene".*?</svg>`).FindAllString(first, -1)
-	if len(pictures) != 4 {
-		t.Errorf("%d pictures, want 4", len(pictures))
+	if len(pictures) != 2 {
+		t.Errorf("%d pictures, want 2", len(pictures))
 	}
 	for _, p := range pictures {
 		if err := xml.NewDecoder(strings.NewReader(p)).Decode(new(struct{ XMLName xml.Name })); err != nil {
@@ -232,11 +240,11 @@ func TestStoryNeedsNoScript(t *testing.T) {
 	if n := strings.Count(first, `<g class="cells `); n != len(mapPolicies()) {
 		t.Errorf("the map has the cells of %d policies, want %d", n, len(mapPolicies()))
 	}
-	_, wasted := figures(t, atOnce, storyWatch)
-	if want := fmt.Sprintf("%d\u00a0%% of its work is for people who left", wasted); !strings.Contains(first, want) {
+	_, wasted := figures(t, jittered, storyWatch)
+	if want := fmt.Sprintf("Since the stall %d\u00a0%% of its work is for nobody", wasted); !strings.Contains(first, want) {
 		t.Errorf("the story does not say %q", want)
 	}
-	if all := regexp.MustCompile(`<td class="verdict (well">recovers in 10|(late|bad)">recovers in [0-9]) of 10 runs[^<]*</td>`).FindAllString(first, -1); len(all) != 6 {
+	if all := regexp.MustCompile(`<td class="verdict (well">Back a[^<]*, in 10|bad">never recovers, 10|late">Back only after more than a minute, in 10|bad">Back after [^<]* [0-9]) of 10 runs[^<]*</td>`).FindAllString(first, -1); len(all) != 6 {
 		t.Errorf("the table of what saves the server has the verdicts %q, want 6", all)
 	}
 	if _, wrong, ok := strings.Cut(first, "%!"); ok {
@@ -264,9 +272,8 @@ func (e *ends) Err() error {
 // A beginning that is stopped anywhere ends at once, and has no page, not a part of one.
 func TestStoryIsStopped(t *testing.T) {
 	for name, part := range map[string]func(context.Context) error{
-		"screens": func(ctx context.Context) error { _, err := screens(ctx); return err },
-		"saves":   func(ctx context.Context) error { return saves(ctx, new(strings.Builder)) },
-		"map":     func(ctx context.Context) error { return mapHTML(ctx, new(strings.Builder)) },
+		"saves": func(ctx context.Context) error { return saves(ctx, new(strings.Builder)) },
+		"map":   func(ctx context.Context) error { return mapHTML(ctx, new(strings.Builder)) },
 		"opening": func(ctx context.Context) error {
 			text, err := opening(ctx)
 			if text != "" {
@@ -317,24 +324,7 @@ func TestStoryGoCompiles(t *testing.T) {
 	onDisk(t, program.Bytes(), "vet")
 }
 
-// runs clicks on a control of a screen and returns the verdict of the picture of the query, or why there is none.
-func (p *tab) runs(screen int, control, query string) string {
-	p.t.Helper()
-	section := fmt.Sprintf(`document.querySelectorAll(".screen")[%d]`, screen)
-	p.eval(fmt.Sprintf(`%s.querySelector(%q).click()`, section, control), nil)
-	p.run(chromedp.Poll(section+`.querySelector("figure:not(.waits)") !== null`, nil, chromedp.WithPollingInterval(20*time.Millisecond), patience))
-	if asked := p.text(section + `.querySelector("figure").dataset.query`); !strings.Contains(asked, query) {
-		p.t.Errorf("screen %d shows %s, want %s", screen, asked, query)
-	}
-	return p.verdict(screen)
-}
-
-func (p *tab) verdict(screen int) string {
-	p.t.Helper()
-	return p.text(fmt.Sprintf(`document.querySelectorAll(".screen")[%d].querySelector(".verdict").textContent`, screen))
-}
-
-// The story's pictures move, and its controls change them. Reduced motion shows their ends.
+// The server is healthy until the visitor stalls it. Controls and text switch the scene. Reduced motion shows the ends.
 func browserOpening(t *testing.T, ctx context.Context, address string) {
 	for _, motion := range []string{"no-preference", "reduce"} {
 		p := open(t, ctx, address, 1440, 900)
@@ -350,52 +340,73 @@ func browserOpening(t *testing.T, ctx context.Context, address string) {
 			return err
 		}))
 		p.visit("")
-		await := func(expression string) {
+		state := func() string {
 			t.Helper()
-			p.run(chromedp.Poll(expression, nil, chromedp.WithPollingInterval(20*time.Millisecond), patience))
+			return p.text(`(() => {
+				const f = document.querySelector(".story figure"), v = f.querySelector(".verdict");
+				return [f.dataset.at, f.querySelector(".scene").classList.contains("stalled"), getComputedStyle(v).visibility === "visible" ? v.firstChild.textContent.trim() : ""].join("|");
+			})()`)
 		}
-		const playing = `document.querySelector(".screen .playing") !== null`
-		if motion == "reduce" {
-			if p.text(`String(`+playing+`)`) != "false" || p.text(`String(document.querySelector(".play").checkVisibility())`) != "false" {
-				t.Error("a picture moves, or a button would move it")
+		check := func(when, want string) {
+			t.Helper()
+			if got := state(); got != want {
+				t.Errorf("%s, %s: the scene is %q, want %q", motion, when, got, want)
 			}
-		} else {
-			p.run(chromedp.Evaluate(`document.querySelector(".screen .play").scrollIntoView({block: "center"})`, nil))
-			await(playing + ` && window.frame !== null`)
+		}
+		click := func(selector string) {
+			t.Helper()
+			p.eval(fmt.Sprintf(`document.querySelector(".story").querySelector(%q).click()`, selector), nil)
+		}
+		film := func() { // to its end
+			t.Helper()
+			if motion == "no-preference" {
+				p.eval(`frame(1000)`, nil)
+				p.eval(`frame(100_000)`, nil)
+			}
+		}
+		const never = "It never recovers: every request it works on belongs to someone who left"
+		check("at first", "healthy|false|")
+		click(".play")
+		if motion == "no-preference" {
 			p.eval(`frame(1000)`, nil)
-			for _, step := range []struct {
-				at   int // ms after the first frame
-				want string
-			}{{800, "8s false true"}, {1200, "12s true true"}, {30_000, "2m false false"}} {
-				p.eval(fmt.Sprintf(`frame(1000 + %d)`, step.at), nil)
-				got := p.text(`[document.querySelector(".screen [data-of=clock]").textContent, document.querySelector(".scene").classList.contains("stalled"), ` + playing + `].join(" ")`)
-				if got != step.want {
-					t.Errorf("%d ms after its first frame the first picture is at %s, want %s", step.at, got, step.want)
-				}
+			for at, want := range map[int]string{1000: "stalled|true|", 2600: "stalled|false|"} {
+				p.eval(fmt.Sprintf(`frame(1000 + %d)`, at), nil)
+				check(fmt.Sprint(at, " ms after it was stalled"), want)
 			}
 		}
-		for _, step := range []struct {
-			screen       int
-			click, query string
-		}{
-			{2, `label:last-child input`, "2000"},
-			{0, `.longer`, "watch=5m"},
-		} {
-			const want = "It recovers in 0 of 10 runs"
-			if got := p.runs(step.screen, step.click, step.query); got != want {
-				t.Errorf("screen %d says %q, want %q", step.screen, got, want)
-			}
-		}
-		if got := p.text(`document.querySelectorAll(".screen h2")[0].textContent`); motion == "reduce" && got != p.verdict(0) {
-			t.Errorf("the headline of a run that has ended is %q", got)
-		}
+		film()
+		check("at the end", "ended|false|"+never)
+		click("[name=budget]")
+		film()
+		check("with a budget", "ended|false|Back after 16s")
+		click("[name=budget]")
+		click("[name=queue]")
+		film()
+		check("with a short queue", "ended|false|Back at once")
+		click("[name=queue]")
+		click("[name=retries][value='0']")
+		film()
+		check("without retries", "ended|false|Back after 16s")
+		// The text leads the scene.
+		p.eval(`document.querySelectorAll(".steps > section")[3].scrollIntoView({block: "center", behavior: "instant"})`, nil)
+		p.run(chromedp.Poll(`document.querySelector(".story [name=budget]").checked && document.querySelector(".story [name=retries]:checked").value === "3"`, nil, chromedp.WithPollingInterval(20*time.Millisecond), patience))
 		p.clean()
 	}
 	// A link to a run leads to it.
 	p := open(t, ctx, address, 1440, 900)
 	p.visit(small(TabOutage))
-	if got := p.text(`[...document.getElementById("opening").querySelectorAll(":scope > :is(p, section)")].filter((e) => e.checkVisibility()).map((e) => e.className).join()`); got != "elsewhere" {
+	if got := p.text(`[...document.getElementById("opening").querySelectorAll(":scope > :is(p, section, div)")].filter((e) => e.checkVisibility()).map((e) => e.className).join()`); got != "elsewhere" {
 		t.Errorf("above a run that a link leads to are %q, want a link to the story", got)
+	}
+	p.clean()
+}
+
+// On a telephone the picture comes first, then its button, then the text.
+func browserPhone(t *testing.T, ctx context.Context, address string) {
+	p := open(t, ctx, address, 420, 900)
+	p.visit("")
+	if got := p.text(`["svg.scene", ".play", ".steps h2"].map((s) => [s, document.querySelector(".story").querySelector(s).getBoundingClientRect().top]).sort((a, b) => a[1] - b[1]).map((x) => x[0]).join()`); got != "svg.scene,.play,.steps h2" {
+		t.Errorf("from the top: %s", got)
 	}
 	p.clean()
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"html"
 	"math"
-	"strconv"
 	"strings"
 	"time"
 
@@ -20,7 +19,8 @@ import (
 type scene struct {
 	title   string
 	load    float64
-	verdict string
+	verdict string // in words
+	runs    string // of how many it is
 	grade   report.Grade
 	result  *sim.OverloadResult
 	trigger sim.Trigger
@@ -34,14 +34,14 @@ type frames struct {
 	From    float64 `json:"from"` // of the stall
 	To      float64 `json:"to"`
 	Room    float64 `json:"room"`    // the requests that the server can serve in a step
-	Dot     int     `json:"dot"`     // the requests that a dot of the queue stands for
+	Rate    float64 `json:"rate"`    // the requests that it can serve in a second
 	Arrived []int64 `json:"arrived"` // operations
 	Back    []int64 `json:"back"`    // retries
 	Served  []int64 `json:"served"`  // requests whose callers waited
 	Vain    []int64 `json:"vain"`    // requests whose callers had left
 	Waiting []int64 `json:"waiting"` // the requests in the queue whose callers wait
 	Left    []int64 `json:"left"`    // the requests in the queue whose callers have left
-	Wasted  []int64 `json:"wasted"`  // the share of the server's work that was for callers that had left, in percent
+	Wasted  []int64 `json:"wasted"`  // the share of the server's work since the stall's end that was for callers that had left, in percent
 }
 
 // pictured is a scene in the page's JSON.
@@ -50,10 +50,11 @@ type pictured struct {
 	Verdict string `json:"verdict"`
 }
 
+func (s *scene) pictured() pictured { return pictured{s.HTML(), s.verdict} }
+
 const (
 	sceneBin   = 250 * time.Millisecond
 	sceneSteps = 240 // frames, at most
-	dotOf      = 5   // requests
 )
 
 // newScene computes the first strategy of the overload. The verdict is of all runs.
@@ -69,11 +70,32 @@ func newScene(ctx context.Context, o report.Overload) (*scene, error) {
 		return nil, x.Err
 	}
 	s := &scene{
-		title: x.Name, load: o.Load, verdict: "It " + x.Verdict(), grade: x.Grade(), result: x.Result, trigger: o.Trigger,
+		title: x.Name, load: o.Load, grade: x.Grade(), result: x.Result, trigger: o.Trigger,
 		rate: 1 / o.Service.Mean.Seconds(),
 	}
 	s.frames = s.cut()
+	s.judge(x.Runs)
 	return s, nil
+}
+
+// judge says in words what became of the server.
+func (s *scene) judge(p *sim.BoundaryPoint) {
+	after := axis.Time(p.After.P50)
+	s.runs = fmt.Sprintf("in %d of %d runs", p.Recovered, p.Runs)
+	switch last := len(s.frames.Wasted) - 1; {
+	case p.Unhealthy == p.Runs:
+		s.verdict, s.runs = "It was down before the stall", fmt.Sprintf("in %d of %d runs", p.Unhealthy, p.Runs)
+	case p.Recovered == p.Runs && p.After.P50 == 0:
+		s.verdict = "Back at once"
+	case p.Recovered > 0:
+		s.verdict = "Back after " + after
+	case p.Late > 0:
+		s.verdict, s.runs = "Back only after more than a minute", fmt.Sprintf("in %d of %d runs", p.Late, p.Runs)
+	case last >= 0 && s.frames.Wasted[last] == 100:
+		s.verdict, s.runs = "It never recovers: every request it works on belongs to someone who left", fmt.Sprintf("%d of %[1]d runs, each watched for 5 minutes", p.Runs)
+	default:
+		s.verdict, s.runs = "It never recovers", fmt.Sprintf("%d of %[1]d runs, each watched for 5 minutes", p.Runs)
+	}
 }
 
 // cut returns the frames of the run.
@@ -81,7 +103,7 @@ func (s *scene) cut() frames {
 	flow := s.result.Flow
 	n := len(flow.Offered)
 	every := (n-1)/sceneSteps + 1
-	f := frames{From: s.trigger.At.Seconds(), To: (s.trigger.At + s.trigger.For).Seconds(), Dot: dotOf, Step: (sceneBin * time.Duration(every)).Seconds()}
+	f := frames{From: s.trigger.At.Seconds(), To: (s.trigger.At + s.trigger.For).Seconds(), Rate: s.rate, Step: (sceneBin * time.Duration(every)).Seconds()}
 	f.Room = s.rate * f.Step
 	// A caller leaves when its attempt times out, and the queue is in the order of arrival: the requests of the last
 	// second are those whose callers wait.
@@ -95,7 +117,9 @@ func (s *scene) cut() frames {
 		if (i+1)%every != 0 {
 			continue // a last step that is cut off is left out
 		}
-		work, lost = work+served+vain, lost+vain
+		if float64(i)*sceneBin.Seconds() >= f.To {
+			work, lost = work+served+vain, lost+vain
+		}
 		var recent int64
 		for _, offered := range flow.Offered[max(0, i+1-patience) : i+1] {
 			recent += offered
@@ -117,8 +141,8 @@ func (f *frames) end() time.Duration {
 // The picture's measures, in units of which 480 are its width.
 const (
 	sceneWidth, sceneHeight = 480, 330
-	slotRows, slotColumns   = 12, 27
-	slotSize                = 10
+	slotRows, slotColumns   = 6, 5 // of the requests nearest the server
+	slotSize                = 20
 	queueRight, queueTop    = 348, 42
 	queueBottom             = queueTop + slotRows*slotSize
 	serverLeft, serverWidth = 362, 38
@@ -134,20 +158,11 @@ func (s *scene) HTML() string {
 		panic(err) // numbers can be encoded
 	}
 	var b strings.Builder
-	f, last := &s.frames, len(s.frames.Left)-1
 	fmt.Fprintf(&b, `<svg class="scene" viewBox="0 0 %d %d" role="img" aria-label="%s" data-frames="%s">`, sceneWidth, sceneHeight, html.EscapeString(s.label()), html.EscapeString(string(data)))
 	s.stage(&b)
 	s.plot(&b)
 	b.WriteString("</svg>")
-	fmt.Fprintf(&b, `<p class="verdict %s">%s</p>`, s.grade, html.EscapeString(s.verdict))
-	figure := func(of, name, value string) {
-		fmt.Fprintf(&b, `<div><dt>%s</dt><dd data-of="%s">%s</dd></div>`, name, of, value)
-	}
-	b.WriteString(`<dl class="figures">`)
-	figure("clock", "time", axis.Time(f.end().Round(time.Second)))
-	figure("queue", "in the queue", strconv.FormatInt(f.Waiting[last]+f.Left[last], 10))
-	figure("runs", "in the picture", "the median run")
-	b.WriteString("</dl>")
+	fmt.Fprintf(&b, `<p class="verdict %s">%s <small>%s</small></p>`, s.grade, html.EscapeString(s.verdict), s.runs)
 	return b.String()
 }
 
@@ -173,12 +188,12 @@ func (s *scene) stage(b *strings.Builder) {
 		fmt.Fprintf(b, `<path class="lane %s" d="%s" stroke-dasharray="%s"/>`, name, path, dashes)
 	}
 	lane("arrived", fmt.Sprintf("M4 %dH%d", middle, queueLeft-4), f.Arrived)
-	lane("back", fmt.Sprintf("M%d %dC%d 2 %d 2 30 50L30 %d", queueRight-40, queueTop-4, queueRight-90, 60, middle-8), f.Back)
+	lane("back", fmt.Sprintf("M%d %dC%d 2 %d 2 30 50L30 %d", queueRight-40, queueTop-4, queueRight-90, 60, middle-22), f.Back)
 	lane("served", fmt.Sprintf("M%d %dH%d", serverLeft+serverWidth+4, queueTop+24, sceneWidth-4), f.Served)
 	lane("vain", fmt.Sprintf("M%d %dH%d", serverLeft+serverWidth+4, queueBottom-24, sceneWidth-4), f.Vain)
 	// The queue: the oldest requests are next to the server.
-	left := min(int(f.Left[last]+dotOf-1)/dotOf, slotRows*slotColumns)
-	both := min(int(f.Waiting[last]+f.Left[last]+dotOf-1)/dotOf, slotRows*slotColumns)
+	left := min(int(f.Left[last]), slotRows*slotColumns)
+	both := min(int(f.Waiting[last]+f.Left[last]), slotRows*slotColumns)
 	fmt.Fprintf(b, `<path class="slots" d="%s"/><path class="left" d="%s"/><path class="waiting" d="%s"/>`, slots(0, slotRows*slotColumns), slots(0, left), slots(left, both))
 	scale := func(n int64) float64 { return min(float64(n)/f.Room, 1) }
 	box := func(class string, share float64) {
@@ -192,17 +207,26 @@ func (s *scene) stage(b *strings.Builder) {
 	}
 	text("", "middle", serverLeft+serverWidth/2, queueBottom+18, "server")
 	text("halt", "middle", serverLeft+serverWidth/2, queueTop-12, "stalled")
-	text("", "end", queueRight-6, queueBottom+18, `in the queue: <tspan class="waits">●</tspan> the caller waits `+
-		fmt.Sprintf(`<tspan class="gone">●</tspan> has left<tspan class="wide">; a dot is %d requests</tspan>`, dotOf))
+	text("", "end", queueRight-6, queueBottom+18, `<tspan class="waits">●</tspan> the caller waits <tspan class="gone">●</tspan> has left`)
+	fmt.Fprintf(b, `<text class="depth" data-of="queue" text-anchor="end" x="%d" y="%d">%s</text>`, queueLeft-14, queueBottom-30, depth(f.Waiting[last]+f.Left[last], s.rate))
+	text("", "end", queueLeft-14, queueBottom-12, "in the queue")
 	text("", "end", sceneWidth-2, queueTop+13, "served")
 	text("", "end", sceneWidth-2, queueBottom-8, "in vain")
-	text("", "start", 2, middle+20, "new")
+	text("", "start", 2, middle-8, "new")
 	text("", "start", 2, 26, `<tspan class="again">●</tspan> again`)
 	fmt.Fprintf(b, `<text class="wasted" data-of="wasted" x="%d" y="%d">%d %%</text>`, serverLeft+serverWidth+7, middle-9, f.Wasted[last])
 	below := func(words string) string {
 		return fmt.Sprintf(`<tspan x="%d" dy="1em">%s</tspan>`, serverLeft+serverWidth+8, words)
 	}
 	text("small", "start", serverLeft+serverWidth+8, middle-4, below("work for")+below("people")+below("who left"))
+}
+
+// depth returns the number of requests in the queue, and how long the last one waits, as the script does while it plays.
+func depth(n int64, rate float64) string {
+	if float64(n) < rate {
+		return report.Grouped(n)
+	}
+	return fmt.Sprintf("%s, a wait of %s", report.Grouped(n), axis.Time(time.Duration(float64(n)/rate*float64(time.Second)).Round(time.Second)))
 }
 
 // slots returns the path of the dots of the queue from one to another.

@@ -6,23 +6,22 @@ import (
 	"math"
 	"time"
 
+	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/gocode"
+	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/sim"
 )
 
 // advice is a recommended policy, and what happens with it as it is printed.
 type advice struct {
-	Use      string         `json:"use"` // request or job
-	Text     string         `json:"policy"`
-	Go       string         `json:"go"`
-	For      string         `json:"for"` // when to use it
-	Outages  []adviceOutage `json:"outages"`
-	Overload adviceOverload `json:"overload"`
+	Use      string          `json:"use"` // request or job
+	Text     string          `json:"policy"`
+	Go       string          `json:"go"`
+	Outages  []adviceOutage  `json:"outages"`
+	Overload *adviceOverload `json:"overload,omitempty"` // of the request
 	strategy Strategy
-	after    time.Duration // when all are served after the longest outage
-	longest  time.Duration
 }
 
 // adviceOutage is an outage under a policy. Its figures are the medians of the runs.
@@ -46,40 +45,35 @@ type adviceOverload struct {
 	Command  string `json:"command"`
 }
 
-// The limits and the capacities of a budget, the most generous first. A retry costs 1 and a success refunds 0.1: in the
+// personal is the backoff of a request, for which a person waits.
+var personal = backoff.Exponential(100*time.Millisecond, 2).Cap(2 * time.Second).Jitter(jitter.Full)
+
+// capacities are those of a request's budget, the most generous first. A retry costs 1 and a success refunds 0.1: in the
 // long run there is a retry for ten successes.
-var bounds = []struct {
-	limit  int
-	tokens float64
-}{{3, 10}, {3, 5}, {3, 2}, {3, 1}, {2, 1}, {1, 1}}
+var capacities = []float64{10, 5, 2, 1}
 
-// The simulated server is not smaller or larger than this; the number of processes is scaled with it.
-const leastRate, mostRate = 10, 100
+// adviceRuns is how many runs the verdict of a request has.
+const adviceRuns = 20
 
-// proofLoad is the share of the capacity that the load of the overload is.
-const proofLoad = 0.8
-
-// overload returns the overload of the recommended policies, and among how many processes its callers are divided: at
-// most mostProcesses.
+// overload returns the overload of a request, and among how many processes its callers are divided: at most
+// mostProcesses. The server has the default capacity, and the processes are scaled with it.
 func (x *Choices) overload(seed uint64) (Overload, int) {
-	rate := min(max(x.of.Capacity, leastRate), mostRate)
 	o := DefaultOverload()
-	o.Load, o.Service.Mean, o.Timeout, o.Horizon, o.Seed = math.Round(proofLoad*float64(rate)), time.Second/time.Duration(rate), x.of.Timeout, 2*time.Minute, seed
-	return o, min(max(int(math.Round(float64(x.of.Processes)*float64(rate)/float64(x.of.Capacity))), 1), mostProcesses)
+	o.Timeout, o.Seed, o.Runs, o.Progress = x.of.Timeout, seed, adviceRuns, x.of.Progress
+	return o, min(max(int(math.Round(float64(x.of.Processes)*o.capacity()/float64(x.of.Capacity))), 1), mostProcesses)
 }
 
-// advise returns the two recommended policies: for a request the recommended backoff with the first bounds with which a
-// server that stalls recovers in all runs; if there are none, those with which it recovers in most, and the last ones
-// if it never does. For a job the backoff alone.
+// advise returns the two recommended policies. For a request it is always a person's backoff, with the first capacity of
+// a budget with which a server that stalls recovers in all runs; if there is none, the one with which it recovers in
+// most, and the last one if it never does. For a job it is the recommended backoff alone, whose figures become those of
+// its printed policy.
 func (x *Choices) advise(ctx context.Context) ([]advice, error) {
-	s := x.Strategies[x.Result.Recommended]
-	job := Strategy{Name: "job", Policy: s.Policy, Placement: s.Placement}
-	request := Strategy{Name: "request", Placement: s.Placement}
+	best := &x.Result.Choices[x.Result.Recommended]
+	job, request := Strategy{Name: "job", Policy: best.Policy, Placement: best.Placement}, Strategy{Name: "request"}
 	o, processes := x.overload(choosing)
-	o.Progress = x.of.Progress
 	most := -1
-	for _, b := range bounds {
-		p := s.Policy.With(retry.Limit(b.limit), retry.AttemptTimeout(x.of.Timeout), retry.WithBudget(retry.NewBudget(b.tokens, 1, 0.1)))
+	for _, tokens := range capacities {
+		p := retry.New(personal, retry.Limit(3), retry.AttemptTimeout(x.of.Timeout), retry.WithBudget(retry.NewBudget(tokens, 1, 0.1)))
 		r, err := o.runs(Strategy{Policy: p, Processes: processes}, "budgets").Run(ctx)
 		if err != nil {
 			return nil, err
@@ -98,54 +92,64 @@ func (x *Choices) advise(ctx context.Context) ([]advice, error) {
 		return nil, err
 	}
 	o, _ = x.overload(x.of.Seed)
-	o.Progress, o.Strategies = x.of.Progress, nil
-	for _, s := range []Strategy{request, job} {
-		if s.shared() {
-			s.Processes = processes
-		}
-		o.Strategies = append(o.Strategies, s)
-	}
+	stalled := request
+	stalled.Processes = processes
+	o.Strategies = []Strategy{stalled}
 	stall, err := o.Run(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var all []advice
 	for i, s := range []Strategy{request, job} {
-		a := advice{
-			Use: s.Name, Text: s.text(), Go: gocode.Policy(s.Name, s.Policy, s.Placement), For: [...]string{"a person waits", "it must be done"}[i], strategy: s,
-		}
+		a := advice{Use: s.Name, Text: s.text(), Go: gocode.Policy(s.Name, s.Policy, s.Placement), strategy: s}
 		for _, d := range figures.Choices[i].Outages {
 			a.Outages = append(a.Outages, adviceOutage{d.Down, d.Served, x.of.Clients, d.Attempts, d.Left})
-			if d.Down >= a.longest {
-				a.longest, a.after = d.Down, d.After.P50
-			}
 		}
-		y := &stall.Strategies[i]
-		a.Overload = adviceOverload{
-			Load: int(o.Load), Rate: int(o.capacity() + 0.5), Patience: o.Timeout.String(), Policy: o.Strategies[i].String(), Verdict: y.Verdict(),
-			Runs: y.Runs.Runs, Recovers: y.Runs.Recovered,
-			Command: fmt.Sprintf(`retrywhen sim overload --load %d --service %v --horizon %v --seed %d`, int(o.Load), o.Service.Mean, o.Horizon, o.Seed),
-		}
-		if _, own := s.Policy.AttemptTimeout(); !own {
-			a.Overload.Command += fmt.Sprintf(" --timeout %v", o.Timeout)
-		}
-		a.Overload.Command += fmt.Sprintf(" %q", o.Strategies[i].String())
 		all = append(all, a)
+	}
+	printed := figures.Choices[1]
+	printed.Name, printed.Meets = best.Name, best.Meets
+	*best = printed
+	y := &stall.Strategies[0]
+	all[0].Overload = &adviceOverload{
+		Load: int(o.Load), Rate: int(o.capacity() + 0.5), Patience: o.Timeout.String(), Policy: stalled.String(), Verdict: y.Verdict(),
+		Runs: y.Runs.Runs, Recovers: y.Runs.Recovered,
+		Command: fmt.Sprintf(`retrywhen sim overload --runs %d --seed %d %q`, o.Runs, o.Seed, stalled.String()),
 	}
 	return all, nil
 }
 
-// sentence returns what happens to the clients in an outage, and to a server that stalls.
-func (a *advice) sentence() string {
-	text := fmt.Sprintf("All of %s are served, %s after an outage of %s.", count(a.Outages[0].Of, "client", "clients"), axis.Time(a.after), axis.Time(a.longest))
+// sentence returns what happens to the clients in an outage, and what else is to be known of a policy.
+func (x *Choices) sentence(a *advice) string {
+	text := ""
 	for i := range a.Outages { // the middle one, or the next in which clients give up
 		o := a.Outages[(len(a.Outages)/2+i)%len(a.Outages)]
 		if o.Served < o.Of {
-			text = fmt.Sprintf("In an outage of %s, %s of %s give up, half of them %s.", axis.Time(o.Down), grouped(int64(o.Of-o.Served)), grouped(int64(o.Of)), o.gone())
+			text = fmt.Sprintf("In an outage of %s, %s of %s give up, half of them %s.", axis.Time(o.Down), Grouped(int64(o.Of-o.Served)), Grouped(int64(o.Of)), o.gone())
 			break
 		}
 	}
-	return text + fmt.Sprintf(" A server of %d per second with a load of %d that stalls for %s %s.", a.Overload.Rate, a.Overload.Load, axis.Time(DefaultOverload().Trigger.For), a.Overload.Verdict)
+	if o := a.Overload; o != nil {
+		if text == "" {
+			text = fmt.Sprintf("All of %s are served.", count(x.of.Clients, "client", "clients"))
+		}
+		return text + fmt.Sprintf(" A server of %d per second with a load of %d that stalls for %s %s.", o.Rate, o.Load, axis.Time(DefaultOverload().Trigger.For), o.Verdict)
+	}
+	c := &x.Result.Choices[x.Result.Recommended]
+	is := "are"
+	if x.of.Clients == 1 {
+		is = "is"
+	}
+	return fmt.Sprintf("%s %s served within %s of the server's return, with %s for each. If they come at random times: within %s, with %s. "+
+		"Where jobs arrive at a rate whatever happens, bound their queue, or give them a budget.",
+		count(x.of.Clients, "client", "clients"), is, axis.Time(c.End), refusals(c.Refusals), axis.Time(c.Random.End), refusals(c.Random.Refusals))
+}
+
+func refusals(x float64) string {
+	if text := axis.Number(x); text != "1" {
+		return text + " refusals"
+	}
+	return "1 refusal"
 }
 
 // gone returns when the median client that gave up did.

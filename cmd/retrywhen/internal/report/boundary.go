@@ -3,7 +3,6 @@ package report
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
@@ -42,6 +41,9 @@ func (b Boundary) Run(ctx context.Context) (*BoundaryResult, error) {
 	r, err := run.Run(ctx)
 	if r == nil {
 		return nil, err
+	}
+	if n := len(r.Points); n > 0 && r.Points[n-1].Runs < b.Runs { // it is not finished
+		r.Points = r.Points[:n-1]
 	}
 	return &BoundaryResult{r, b.Loads, b, compareTimed(b.Strategies, b.Timeout)}, err
 }
@@ -90,10 +92,9 @@ func (r *BoundaryResult) rows() [][]string {
 
 // note returns sentences about the runs.
 func (r *BoundaryResult) note() string {
-	o := &OverloadResult{Load: r.of.capacity(), Trigger: r.of.Trigger, of: r.of.Overload}
 	return fmt.Sprintf("Safe: the server recovered within a minute of the stall's end in %d of %[1]d runs at this load and at all lower ones. %s operations per second; "+
-		"the capacity is %s per second; from %s on the server %s for %s. Requests: per operation.",
-		r.of.Runs, loadsText(r.of.Loads), axis.Number(r.of.capacity()), axis.Time(o.Trigger.At), o.stalls(), axis.Time(o.Trigger.For))
+		"the capacity is %s per second; from %s on the server stands still for %s. Requests: per operation.",
+		r.of.Runs, loadsText(r.of.Loads), axis.Number(r.of.capacity()), axis.Time(r.of.Trigger.At), axis.Time(r.of.Trigger.For))
 }
 
 func loadsText(loads []float64) string {
@@ -138,18 +139,4 @@ func (r *BoundaryResult) Figure() picture.Figure {
 	}
 	f.Panels = []picture.Panel{p}
 	return f
-}
-
-// Page returns the picture and the tables.
-func (r *BoundaryResult) Page() any {
-	p := newPicturePage(r.Figure(), r.note())
-	p.Tables = append(p.Tables, pageTable{"Up to which load does the server recover?", "", boundaryHeader, r.rows()})
-	for i, s := range r.of.Strategies {
-		t := pageTable{s.Title(), InWords(s), []string{"load", "runs that recover"}, nil}
-		for _, x := range r.points(i) {
-			t.Rows = append(t.Rows, []string{axis.Number(x.Load), strconv.Itoa(x.Recovered)})
-		}
-		p.Tables = append(p.Tables, t)
-	}
-	return p
 }

@@ -26,6 +26,17 @@ type Contention struct {
 	Progress   Progress
 }
 
+// DefaultContention returns the strategies of "Exponential Backoff And Jitter".
+func DefaultContention() []Strategy {
+	return MustParse(
+		"none: constant d=0s",
+		"exponential: exponential base=10ms factor=2 cap=2s",
+		"full: exponential base=10ms factor=2 cap=2s jitter=full",
+		"equal: exponential base=10ms factor=2 cap=2s jitter=equal",
+		"decorrelated: decorrelated base=5ms cap=2s",
+	)
+}
+
 // ContentionPoints is the default of a Contention's points.
 const ContentionPoints = 10
 

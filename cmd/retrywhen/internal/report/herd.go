@@ -13,11 +13,9 @@ import (
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/console"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/picture"
+	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/sim"
 )
-
-// ErrNoRetry is the error for a policy whose limit is 0.
-var ErrNoRetry = errors.New("limit=0 allows no retry")
 
 // Herd is a sim.Herd under each of the strategies.
 type Herd struct {
@@ -61,7 +59,7 @@ type HerdStrategyResult struct {
 	Figures *sim.Figures    `json:"figures,omitempty"` // nil if not computed
 	Herd    *sim.HerdResult `json:"herd,omitempty"`    // nil if not computed
 	Note    string          `json:"note,omitempty"`    // why something is missing
-	Err     error           `json:"-"`                 // why something is missing: ErrNoRetry, or a *sim.StoppedError
+	Err     error           `json:"-"`                 // why something is missing: a *sim.StoppedError
 }
 
 // By default the figures are means of as many runs as have about a million waits, at most 200.
@@ -86,7 +84,7 @@ func (h Herd) Run(ctx context.Context) (*HerdResult, error) {
 			continue
 		}
 		figures, err := sim.Comparison{
-			Strategies: []sim.Strategy{Used(h, x.Policy).Sim()}, Jobs: h.Jobs, Retries: x.Herd.Retries, Runs: r.Runs, Seed: h.Seed,
+			Strategies: []sim.Strategy{x.Policy.unbudgeted().Sim()}, Jobs: h.Jobs, Retries: x.Herd.Retries, Runs: r.Runs, Seed: h.Seed,
 			PeakWindow: r.PeakWindow, DeadWindow: r.DeadWindow, Progress: h.Progress.of("figures of " + x.Name),
 		}.Run(ctx)
 		switch {
@@ -111,13 +109,8 @@ func (h Herd) retries(ctx context.Context) (*HerdResult, error) {
 		if limit, ok := s.Policy.Limit(); ok {
 			retries = min(retries, limit)
 		}
-		if retries == 0 && h.Retries > 0 {
-			x.Err, x.Note = ErrNoRetry, note(ErrNoRetry)
-			r.Strategies = append(r.Strategies, x)
-			continue
-		}
 		herd, err := sim.Herd{
-			Policy: Used(h, s).Policy, Placement: s.Placement, Processes: s.Processes, Jobs: h.Jobs, Retries: retries, Seed: h.Seed, Horizon: h.Horizon,
+			Policy: s.unbudgeted().Policy, Placement: s.Placement, Processes: s.Processes, Jobs: h.Jobs, Retries: retries, Seed: h.Seed, Horizon: h.Horizon,
 			Progress: h.Progress.of(x.Name),
 		}.Run(ctx)
 		if herd == nil {
@@ -139,6 +132,25 @@ func (h Herd) retries(ctx context.Context) (*HerdResult, error) {
 	r.PeakWindow = axis.Step(shortest, 600)
 	r.DeadWindow = axis.Step(shortest, h.Jobs*h.Retries/3) // at random times about one in twenty windows is empty
 	return r, nil
+}
+
+// unbudgeted returns the strategy without its budget: the jobs of a herd share none.
+func (s Strategy) unbudgeted() Strategy {
+	var words []string
+	for _, w := range strings.Fields(s.Policy.String()) {
+		if !strings.HasPrefix(w, "budget=") {
+			words = append(words, w)
+		}
+	}
+	s.Name, s.Policy = s.Title(), must(retry.Parse(strings.Join(words, " ")))
+	return s
+}
+
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err) // the text of a policy is one
+	}
+	return x
 }
 
 // AtOnce is the text of the peak over the mean when all retries come at one instant.
@@ -224,7 +236,7 @@ func ChartBin(end time.Duration) time.Duration {
 	return max(axis.Step(end, bars), 1)
 }
 
-// Text returns the figures as a table, and charts.
+// Text returns the figures as a table, and charts of the first strategy.
 func (h *HerdResult) Text(width int) []string {
 	width = min(width, maxWidth)
 	var names []string
@@ -238,12 +250,15 @@ func (h *HerdResult) Text(width int) []string {
 	if len(names) > 0 {
 		lines = termTable(width, names, figures, fmt.Sprintf("Number of jobs: %d. Means of %s.", h.Jobs, count(h.Runs, "run", "runs")))
 	}
+	charts := 0
 	for i := range h.Strategies {
 		s := &h.Strategies[i]
-		lines = append(lines, "", s.Name)
-		lines = append(lines, console.Wrap(width, strings.Fields(s.Note)...)...)
-		if s.Herd != nil {
-			lines = append(lines, h.chart(s, width)...)
+		if s.Note != "" {
+			lines = append(lines, console.Wrap(width, strings.Fields(s.Name+": "+s.Note)...)...)
+		}
+		if s.Herd != nil && charts == 0 {
+			charts++
+			lines = append(append(lines, "", s.Name), h.chart(s, width)...)
 		}
 	}
 	return lines
@@ -393,4 +408,19 @@ func (h *HerdResult) highest() float64 {
 		}
 	}
 	return most
+}
+
+// figures returns the figures of the comparison.
+func (r *HerdResult) figures(f *sim.Figures) []Term {
+	cv := func(name string, x float64, help string) Term { return Term{name, fmt.Sprintf("%.2f", x), x, help} }
+	return []Term{
+		{"total", axis.Time(f.Total), f.Total.Seconds(), "the wait until a job's last retry, on average"},
+		{"peak/mean", PeakText(f), f.PeakOverMean, "the most retries in " + axis.Time(r.PeakWindow) + ", over the mean"},
+		{"dead", DeadText(f), f.DeadShare, "the share of windows of " + axis.Time(r.DeadWindow) + " without a retry"},
+		cv("mean CV", f.MeanCV, "how much a wait varies from job to job: its standard deviation over its mean, on average over all waits"),
+		cv("total CV", f.TotalCV, "how much the total wait varies from job to job"),
+		{"peak", axis.Number(f.Peak), f.Peak, "the most retries in " + axis.Time(r.PeakWindow)},
+		{"first wait", axis.Time(f.FirstMost), f.FirstMost.Seconds(), "the longest of all jobs"},
+		{"p99", axis.Time(f.Totals.P99), f.Totals.P99.Seconds(), "the 99th percentile of the total"},
+	}
 }

@@ -27,6 +27,17 @@ type Outage struct {
 	Progress   Progress
 }
 
+// DefaultOutage returns the strategies of the command and the page.
+func DefaultOutage() []Strategy {
+	return MustParse(
+		"constant: constant d=5s",
+		"15 %: exponential base=1s factor=2 cap=30s jitter=default",
+		"equal: exponential base=1s factor=2 cap=30s jitter=equal",
+		"full: exponential base=1s factor=2 cap=30s jitter=full",
+		"decorrelated: decorrelated base=1s cap=30s",
+		"soon, then a wave: table delays=1s,55s tiled")
+}
+
 // OutageHorizon is the default of an Outage's end, after the server's return.
 const OutageHorizon = 7 * 24 * time.Hour
 
@@ -45,8 +56,8 @@ type OutageStrategyResult struct {
 	Note   string            `json:"note,omitempty"` // the text of Err
 	After  time.Duration     `json:"after"`          // when the last client was served, after the server's return
 	Best   time.Duration     `json:"best"`           // when it could have been, after the server's return
-	Result *sim.OutageResult `json:"result"`         // nil if not computed
-	Err    error             `json:"-"`              // why something is missing: ErrNoRetry, or a *sim.StoppedError
+	Result *sim.OutageResult `json:"result"`
+	Err    error             `json:"-"` // why something is missing: a *sim.StoppedError
 }
 
 // Run computes the outage. It returns a *sim.FieldError and no result for an invalid Outage, and a *sim.StoppedError
@@ -59,7 +70,7 @@ func (o Outage) Run(ctx context.Context) (*OutageResult, error) {
 	for _, s := range o.Strategies {
 		x := OutageStrategyResult{Name: s.Title(), Policy: s}
 		run := o.Outage
-		run.Policy, run.Placement, run.Progress = s.Policy, s.Placement, o.Progress.of(x.Name)
+		run.Policy, run.Placement, run.FailureTakes, run.Progress = s.Policy, s.Placement, s.Takes, o.Progress.of(x.Name)
 		if s.Processes > 0 {
 			run.Processes = s.Processes
 		}
@@ -69,21 +80,13 @@ func (o Outage) Run(ctx context.Context) (*OutageResult, error) {
 		if o.Limit > 0 {
 			run.Policy = run.Policy.With(retry.Limit(o.Limit))
 		}
-		if limit, ok := run.Policy.Limit(); ok && limit == 0 {
-			x.Err = ErrNoRetry
+		x.Result, x.Err = limited(ctx, o.Work, run.Run)
+		if x.Result == nil {
+			return nil, x.Err
 		}
-		if x.Err == nil {
-			x.Result, x.Err = limited(ctx, o.Work, run.Run)
-			if x.Result == nil {
-				return nil, x.Err
-			}
-		}
-		x.Note = r.note(x.Err)
-		if x.Result != nil {
-			x.After, x.Best = max(0, x.Result.End-o.Down), x.Result.Best-o.Down
-		}
+		x.Note, x.After, x.Best = r.note(x.Err), max(0, x.Result.End-o.Down), x.Result.Best-o.Down
 		r.Strategies = append(r.Strategies, x)
-		if x.Result != nil && x.Err != nil && ctx.Err() != nil {
+		if x.Err != nil && ctx.Err() != nil {
 			return r, x.Err
 		}
 	}
@@ -127,9 +130,6 @@ func (r *OutageResult) top() float64 {
 	highest := float64(r.of.Capacity)
 	for i := range r.Strategies {
 		x := &r.Strategies[i]
-		if x.Result == nil {
-			continue
-		}
 		bin, attempts, _ := x.traffic(r.End())
 		for _, n := range attempts[min(int(r.Down/bin), len(attempts)):] {
 			highest = max(highest, rate(n, bin))
@@ -148,28 +148,27 @@ func ParseBudget(text string) (*retry.Budget, error) {
 	return b, err
 }
 
-// Text returns the figures as a table, and a chart of the attempts for each strategy.
+// Text returns the figures as a table, and a chart of the attempts of the first strategy.
 func (o *OutageResult) Text(width int) []string {
 	width = min(width, maxWidth)
 	var names []string
 	var figures [][]Term
 	note := ""
 	for _, s := range o.Strategies {
-		if s.Result != nil {
-			names, figures = append(names, s.Name), append(figures, s.figures())
-			note = "Outage: " + axis.Time(o.Down) + "; at best all are served after " + axis.Time(s.Best) + "."
-		}
+		names, figures = append(names, s.Name), append(figures, s.figures())
+		note = "Outage: " + axis.Time(o.Down) + "; at best all are served after " + axis.Time(s.Best) + "."
 	}
 	lines := termTable(width, names, figures, note)
 	const barLines = 3
 	end := o.End()
 	span := console.Span{Most: end, Width: chartWidth(width), Origin: o.Down}
 	for _, s := range o.Strategies {
-		lines = append(lines, "", s.Name+": attempts")
-		lines = append(lines, console.Wrap(width, strings.Fields(s.Note)...)...)
-		if s.Result == nil {
-			continue
+		if s.Note != "" {
+			lines = append(lines, console.Wrap(width, strings.Fields(s.Name+": "+s.Note)...)...)
 		}
+	}
+	for _, s := range o.Strategies[:min(1, len(o.Strategies))] {
+		lines = append(lines, "", s.Name+": attempts")
 		counts := spread(s.Result.Traffic.Bin, s.Result.Traffic.Attempts, end, span.Width)
 		most := slices.Max(counts)
 		lines = append(lines, indent(console.Bars(counts, most, barLines), perSecond(most, max(end/time.Duration(span.Width), 1)))...)
@@ -200,9 +199,6 @@ func (o *OutageResult) Figure() picture.Figure {
 	}
 	highest, end := o.top(), o.End()
 	for i, s := range o.Strategies {
-		if s.Result == nil {
-			continue
-		}
 		bin, attempts, served := s.traffic(end)
 		p := picture.Panel{
 			Title: console.Shorten(s.Name+": "+s.summary(), title), Height: height,

@@ -43,9 +43,6 @@ func (r *OutageResult) Page() any {
 		x := &r.Strategies[i]
 		out := &o.Strategies[i]
 		out.Title, out.Formula, out.Note = x.Name, InWords(x.Policy), x.Note
-		if x.Result == nil {
-			continue
-		}
 		out.draw(x, r.Down, r.End())
 		o.Best = Seconds(x.Result.Best)
 	}
@@ -56,7 +53,7 @@ func (r *OutageResult) Page() any {
 // sentence sets the sentence that compares the soonest and the latest end with the best possible one.
 func (o *outagePage) sentence(r *OutageResult) {
 	soonest, latest := extremes(r.Strategies, func(x *OutageStrategyResult) (float64, bool) {
-		if x.Result == nil || x.Result.Served < x.Result.Clients {
+		if x.Result.Served < x.Result.Clients {
 			return 0, false
 		}
 		return float64(x.Result.End), true
@@ -116,10 +113,10 @@ func (x *OutageStrategyResult) figures() []Term {
 	return []Term{
 		{"attempts", axis.Number(r.PerClient.Mean), r.PerClient.Mean, "per client, on average"},
 		{"p99", strconv.FormatInt(r.PerClient.P99, 10), float64(r.PerClient.P99), "the 99th percentile of the attempts"},
-		{"peak", grouped(r.Peak), float64(r.Peak), "the most attempts in 1s"},
-		{"peak after", grouped(r.PeakAfter), float64(r.PeakAfter), "the same since the server's return"},
-		{"refusals", grouped(r.FailuresAfter), float64(r.FailuresAfter), "attempts that fail after the server's return, because it is busy"},
-		{"given up", grouped(r.GivenUp), float64(r.GivenUp), "how often clients gave up"},
+		{"peak", Grouped(r.Peak), float64(r.Peak), "the most attempts in 1s"},
+		{"peak after", Grouped(r.PeakAfter), float64(r.PeakAfter), "the same since the server's return"},
+		{"refusals", Grouped(r.FailuresAfter), float64(r.FailuresAfter), "attempts that fail after the server's return, because it is busy"},
+		{"given up", Grouped(r.GivenUp), float64(r.GivenUp), "how often clients gave up"},
 		{"served after", x.served(), x.After.Seconds(), "the time from the server's return until all are served"},
 	}
 }

@@ -66,11 +66,6 @@ const calm = 30 * time.Second
 // charts. Without a Horizon these end at 1.5 times the longest recovery, at least after a minute. It returns a
 // *sim.FieldError and no result for an invalid Overload, and a *sim.StoppedError with the result so far when ctx ends.
 func (o Overload) Run(ctx context.Context) (*OverloadResult, error) {
-	stalls := o.Trigger.At + o.Trigger.For
-	if least := stalls + calm; o.Horizon > 0 && o.Horizon < least && stalls >= 0 {
-		return nil, &sim.FieldError{Model: "Overload", Field: "Horizon", Value: axis.Time(o.Horizon), Want: fmt.Sprintf(
-			"at least %s: the stall ends at %s, and a recovery takes time", axis.Time(least), axis.Time(stalls))}
-	}
 	o.Runs = max(o.Runs, 1)
 	r := &OverloadResult{compared: compareTimed(o.Strategies, o.Timeout), of: o, Load: o.Load, Trigger: o.Trigger, Horizon: o.Horizon, Strategies: []OverloadStrategyResult{}}
 	var longest time.Duration
@@ -87,8 +82,8 @@ func (o Overload) Run(ctx context.Context) (*OverloadResult, error) {
 		}
 		r.Strategies = append(r.Strategies, x)
 	}
-	if o.Horizon == 0 {
-		r.Horizon = max(3*(stalls+o.Trigger.Ramp+longest)/2, stalls+o.Trigger.Ramp+calm, time.Minute)
+	if stalls := r.back(); o.Horizon == 0 {
+		r.Horizon = max(3*(stalls+longest)/2, stalls+calm, time.Minute)
 	}
 	if o.Bin == 0 {
 		o.Bin = max(ChartBin(r.Horizon), time.Second)
@@ -127,7 +122,7 @@ func (o Overload) runs(s Strategy, progress string) sim.Boundary {
 
 // layers returns the strategy's layers. The timeout applies if the policy has none.
 func (s Strategy) layers(timeout time.Duration) []sim.Layer {
-	return slices.Repeat([]sim.Layer{{Policy: s.Timed(timeout).Policy, Processes: s.Processes}}, max(s.Layers, 1))
+	return slices.Repeat([]sim.Layer{{Policy: s.Timed(timeout).Policy, Processes: s.Processes, FailureTakes: s.Takes}}, max(s.Layers, 1))
 }
 
 // Recovery returns in how many runs the server recovers, and after which time in the median of these.
@@ -185,7 +180,8 @@ func (x *OverloadStrategyResult) Verdict() string {
 	return fmt.Sprintf("recovers in %s runs", runs)
 }
 
-// Text returns the figures as a table, and charts of the requests and the successes for each strategy.
+// Text returns the figures as a table, the verdicts, and charts of the requests and the successes of the first
+// strategy.
 func (o *OverloadResult) Text(width int) []string {
 	width = min(width, maxWidth)
 	names, figures := make([]string, len(o.Strategies)), make([][]Term, len(o.Strategies))
@@ -196,10 +192,13 @@ func (o *OverloadResult) Text(width int) []string {
 	const barLines = 3
 	span := console.Span{Most: o.Horizon, Width: chartWidth(width)}
 	most := o.most()
-	for _, s := range o.Strategies {
+	for i, s := range o.Strategies {
 		f := s.Result.Flow
 		lines = append(lines, "", console.Shorten(s.Name+": "+s.Verdict(), width))
 		lines = append(lines, console.Wrap(width, strings.Fields(s.Note)...)...)
+		if i > 0 {
+			continue
+		}
 		for _, bins := range [][]int64{f.Offered, f.Succeeded} {
 			lines = append(lines, indent(console.Bars(o.row(bins, f.Bin, most, span.Width), 1000, barLines), axis.Number(most)+"/s")...)
 		}
@@ -233,22 +232,14 @@ func (o *OverloadResult) row(bins []int64, bin time.Duration, most float64, colu
 	return row
 }
 
-// stalls returns what the server does during the stall.
-func (o *OverloadResult) stalls() string {
-	if o.Trigger.Speed > 0 {
-		return "works at " + percent(o.Trigger.Speed) + " speed"
-	}
-	return "stands still"
-}
-
 // setting returns a sentence about the load and the trigger.
 func (o *OverloadResult) setting() string {
-	back := "."
-	if o.Trigger.Ramp > 0 {
-		back = fmt.Sprintf(", and reaches full speed %s later.", axis.Time(o.Trigger.Ramp))
+	load := axis.Number(o.Load) + " operations per second"
+	if o.of.Loops > 0 {
+		load = count(o.of.Loops, "caller", "callers") + ", each of which starts its next operation when its last one has ended"
 	}
-	return fmt.Sprintf("Load: %s operations per second. The server's capacity is %s per second; from %s on it %s for %s%s",
-		axis.Number(o.Load), axis.Number(o.of.capacity()), axis.Time(o.Trigger.At), o.stalls(), axis.Time(o.Trigger.For), back)
+	return fmt.Sprintf("Load: %s. The server's capacity is %s per second; from %s on it stands still for %s.",
+		load, axis.Number(o.of.capacity()), axis.Time(o.Trigger.At), axis.Time(o.Trigger.For))
 }
 
 // capacity returns the requests that the server can serve in a second.

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
 	"github.com/retrywhen/retrywhen/sim"
@@ -51,7 +50,7 @@ func (r *OverloadResult) Page() any {
 		}
 	}
 	p.Sentence = r.sentence()
-	p.Setting = fmt.Sprintf("The load is %s of the server's capacity. The server %s for %s.", percent(r.Load/r.of.capacity()), r.stalls(), axis.Time(r.Trigger.For))
+	p.Setting = fmt.Sprintf("The load is %s of the server's capacity. The server stands still for %s.", percent(r.Load/r.of.capacity()), axis.Time(r.Trigger.For))
 	return p
 }
 
@@ -95,19 +94,36 @@ func (x *OverloadStrategyResult) figures(within string) []Term {
 	}
 }
 
-// sentence returns in how many runs the server recovers under each strategy.
+// sentence returns which strategies keep the server down.
 func (r *OverloadResult) sentence() string {
-	var all []string
-	named := false // the server is
+	var down, up, stopped []string
 	for i := range r.Strategies {
-		subject := " it "
-		if r.Strategies[i].Runs == nil {
-			subject = " the simulation "
-		} else if !named {
-			subject, named = " the server ", true
+		x := &r.Strategies[i]
+		switch name := quoted(x.Name); {
+		case x.Runs == nil:
+			stopped = append(stopped, name)
+		case x.Grade() == Well:
+			up = append(up, name)
+		default:
+			down = append(down, name)
 		}
-		all = append(all, "under "+quoted(r.Strategies[i].Name)+subject+r.Strategies[i].Verdict())
 	}
-	text := strings.Join(all, "; ") + "."
-	return strings.ToUpper(text[:1]) + text[1:]
+	verb := func(names []string, one, many string) string {
+		if len(names) == 1 {
+			return one
+		}
+		return many
+	}
+	text := ""
+	switch {
+	case len(stopped) > 0:
+		text = "The time was over: " + list(stopped) + verb(stopped, " is", " are") + " not finished."
+	case len(down) == 0:
+		text = "The server recovers under " + list(up) + "."
+	case len(up) == 0:
+		text = list(down) + verb(down, " keeps", " keep") + " the server down."
+	default:
+		text = list(down) + verb(down, " keeps", " keep") + " the server down; " + list(up) + verb(up, " does not.", " do not.")
+	}
+	return text
 }

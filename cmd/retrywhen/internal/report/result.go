@@ -19,9 +19,14 @@ type Result interface {
 	Text(width int) []string // lines of at most width characters, if that is not too narrow
 	Figure() picture.Figure
 	JSON() any            // for encoding/json
-	Page() any            // the numbers of the page's tab, for encoding/json
 	Compared() []Strategy // in the order of the result, with the attempt timeouts that they had
 	Incomplete() error    // why a part is missing; nil if nothing is
+}
+
+// Paged is a Result with a page.
+type Paged interface {
+	Result
+	Page() any // the numbers of the page's tab, for encoding/json
 }
 
 // compared is the part of a Result about its strategies.
@@ -164,8 +169,6 @@ func note(err error) string {
 	switch {
 	case err == nil:
 		return ""
-	case errors.Is(err, ErrNoRetry):
-		return "limit=0 allows no retry."
 	case errors.Is(err, sim.ErrStuck):
 		return "The clients retry endlessly at one instant: want a policy that waits, or failures that take time (an attempt timeout)."
 	case errors.Is(err, sim.ErrHorizon) && (stopped.At == 0 || stopped.At > math.MaxInt64/2): // one of several runs, or the only one

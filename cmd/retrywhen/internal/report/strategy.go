@@ -1,13 +1,17 @@
 package report
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/gocode"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/suggest"
 	"github.com/retrywhen/retrywhen/retry"
@@ -25,34 +29,33 @@ type Strategy struct {
 	Name      string // "" is the policy's text
 	Policy    retry.Policy
 	Placement sim.Placement
-	Layers    int // of an Overload, each with the policy; 0 is one
-	Processes int // of the clients, or of each layer, each with a budget of its own; 0 is one
+	Layers    int     // of an Overload, each with the policy; 0 is one
+	Processes int     // of the clients, or of each layer, each with a budget of its own; 0 is one
+	Takes     float64 // tokens that a failure takes, see sim.Layer
 }
 
-// Today are strategies that are in use, by the names that ParseStrategy takes for them: gRPC's retryThrottling, which
-// retries while more than half of its 10 tokens are left, and the standard mode of the AWS SDKs, with a quota of 500
-// tokens, before and after the change of 2026.
+// Today are strategies that are in use, by the names that ParseStrategy takes for them: gRPC's retryThrottling (gRFC
+// A6), in which each failure takes one of 10 tokens, and a call retries while more than half of them are left, and the
+// standard mode of the AWS SDKs, with a quota of 500 tokens, before and after the change of 2026. A retry after a timeout
+// took 10 of them, after another failure 5.
 var Today = []struct{ Name, Text string }{
-	{"grpc", "gRPC, retryThrottling 10 and 0.1: exponential base=100ms factor=2 cap=1s jitter=deviation:0.2 limit=3 budget=5,1,0.1"},
-	{"aws", "AWS SDK, 5 a retry: exponential base=1s factor=2 cap=20s jitter=full limit=2 budget=500,5,1"},
+	{"grpc", "gRPC, retryThrottling 10 and 0.1: exponential base=100ms factor=2 cap=1s jitter=deviation:0.2 limit=3 budget=10,5.05,0.1 failuretakes=1"},
+	{"aws", "AWS SDK, 10 a retry: exponential base=1s factor=2 cap=20s jitter=full limit=2 budget=500,10,1"},
 	{"aws-2026", "AWS SDK, 14 a retry: exponential base=50ms factor=2 cap=20s jitter=full limit=2 budget=500,14,1"},
 }
 
-// ParseStrategy parses the text form of a strategy: a name of Today; or optionally a name and a colon, then a policy's
-// text form, with any of these options:
+// ParseStrategy parses the text form of a strategy: optionally a name and a colon, then a policy's text form or a name of
+// Today, with any of these options. Those after a name of Today replace its own.
 //
-//	place=by-key          the sim.Placement, also by-ordinal
+//	place=by-ordinal      the sim.Placement
 //	layers=3              the number of layers of an Overload
 //	processes=20          the number of processes that the clients, or each layer, are divided among
+//	failuretakes=1        the tokens that a failure takes from the budget, see sim.Layer
 func ParseStrategy(text string) (Strategy, error) {
 	if n := len(text); n > maxText {
 		return Strategy{}, fmt.Errorf("the policy's text has %d bytes, want at most %d", n, maxText)
 	}
-	for _, t := range Today {
-		if strings.EqualFold(strings.TrimSpace(text), t.Name) {
-			text = t.Text
-		}
-	}
+	text = today(text)
 	var s Strategy
 	name, rest, named := strings.Cut(text, ":")
 	// A colon within an option, as in jitter=deviation:0.3, does not end a name.
@@ -80,6 +83,10 @@ func ParseStrategy(text string) (Strategy, error) {
 	}
 	var err error
 	s.Policy, err = retry.Parse(rest)
+	if wrong, ok := errors.AsType[*backoff.ParseError](err); ok && len(wrong.Names) > 0 {
+		wrong.Names = append(wrong.Names, slices.Sorted(maps.Keys(words))...)
+		wrong.Reason += "; a strategy also takes processes, layers and place"
+	}
 	return s, suggest.WithWord(err)
 }
 
@@ -93,19 +100,53 @@ var words = map[string]struct {
 			s.Placement, ok = ParsePlacement(value)
 			return ok
 		},
-		"place=one-process, place=by-key or place=by-ordinal",
+		"place=one-process or place=by-ordinal",
 	},
 	"layers":    {func(s *Strategy, value string) bool { return whole(&s.Layers, value, 10) }, "layers=1 to layers=10"},
 	"processes": {func(s *Strategy, value string) bool { return whole(&s.Processes, value, mostProcesses) }, fmt.Sprintf("processes=1 to processes=%d", mostProcesses)},
+	"failuretakes": {
+		func(s *Strategy, value string) bool {
+			var err error
+			s.Takes, err = strconv.ParseFloat(value, 64)
+			return err == nil && s.Takes >= 0 && s.Takes <= 1e6
+		},
+		"a number of tokens, as in failuretakes=1",
+	},
 }
 
-// ParsePlacement parses one-process, by-key or by-ordinal.
+// today replaces a name of Today at the beginning of a strategy by its text.
+func today(text string) string {
+	name, rest, named := strings.Cut(text, ":")
+	if !named || strings.Contains(name, "=") {
+		name, rest = "", text
+	}
+	first, options, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	for _, t := range Today {
+		if !strings.EqualFold(first, t.Name) {
+			continue
+		}
+		title, policy, _ := strings.Cut(t.Text, ": ")
+		if options = strings.TrimSpace(options); options != "" {
+			title += " " + strings.ReplaceAll(options, "=", " ")
+		}
+		for word := range strings.FieldsSeq(policy) {
+			key, _, _ := strings.Cut(word, "=")
+			if strings.Contains(" "+strings.ToLower(options), " "+key+"=") {
+				policy = strings.Replace(policy, " "+word, "", 1)
+			}
+		}
+		return cmp.Or(name, title) + ": " + policy + " " + options
+	}
+	return text
+}
+
+// ParsePlacement parses one-process or by-ordinal.
 func ParsePlacement(text string) (p sim.Placement, ok bool) {
 	if text == "one-process" {
 		return sim.OneProcess, true
 	}
 	p = sim.Placement(text)
-	return p, p == sim.ByKey || p == sim.ByOrdinal
+	return p, p == sim.ByOrdinal
 }
 
 const mostProcesses = 10_000
@@ -179,6 +220,9 @@ func (s Strategy) text() string {
 	}
 	if s.Processes > 1 {
 		text += " processes=" + strconv.Itoa(s.Processes)
+	}
+	if s.Takes > 0 {
+		text += " failuretakes=" + strconv.FormatFloat(s.Takes, 'g', -1, 64)
 	}
 	return text
 }

@@ -43,6 +43,9 @@ func InWords(s Strategy) string {
 			text.WriteString(", each with a budget of its own")
 		}
 	}
+	if s.Takes > 0 {
+		text.WriteString("; each failure takes " + strconv.FormatFloat(s.Takes, 'g', -1, 64) + " of the tokens, a retry none")
+	}
 	if s.Layers > 1 {
 		text.WriteString("; " + count(s.Layers, "layer", "layers"))
 	}
@@ -94,11 +97,11 @@ func count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return grouped(int64(n)) + " " + many
+	return Grouped(int64(n)) + " " + many
 }
 
-// grouped formats a number with a comma before each three digits.
-func grouped(n int64) string {
+// Grouped formats a number with a comma before each three digits.
+func Grouped(n int64) string {
 	text := strconv.FormatInt(n, 10)
 	for i := len(text) - 3; i > 0; i -= 3 {
 		text = text[:i] + "," + text[i:]

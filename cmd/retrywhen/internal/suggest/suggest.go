@@ -3,7 +3,6 @@ package suggest
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/agnivade/levenshtein"
@@ -21,12 +20,25 @@ func Word(err error) string {
 	return Nearest(name, wrong.Names)
 }
 
-// WithWord returns err with the suggestion of Word, if there is one.
+// wrong is an error of a policy's text, with another text.
+type wrong struct {
+	error
+	text string
+}
+
+func (w wrong) Error() string { return w.text }
+func (w wrong) Unwrap() error { return w.error }
+
+// WithWord returns err without the function that it begins with, and with the suggestion of Word, if there is one.
 func WithWord(err error) error {
-	if near := Word(err); near != "" {
-		return fmt.Errorf("%w; did you mean %s?", err, near)
+	if err == nil {
+		return nil
 	}
-	return err
+	text := strings.TrimPrefix(err.Error(), "retry: Parse: ")
+	if near := Word(err); near != "" {
+		text += "; did you mean " + near + "?"
+	}
+	return wrong{err, text}
 }
 
 // Nearest returns the name that word most likely means, or "" if none is near.

@@ -44,7 +44,7 @@ func write(ctx context.Context, folder string) error {
 	if err := os.RemoveAll(folder); err != nil {
 		return err
 	}
-	if err := lab.WriteSite(ctx, folder); err != nil {
+	if err := lab.WriteSite(folder); err != nil {
 		return err
 	}
 	if err := module(ctx, filepath.Join(folder, wasm)); err != nil {

@@ -5,7 +5,7 @@ import {change, curves, format, initial, learn, names, parse, random} from "./po
 
 // The parameters of an address that have their own control.
 export const fields = [
-  "load", "rate", "stall", "patience", "failures", "queue", "watch", "jobs", "retries", "seed", "clients", "runs", "affected", "fleet", "down", "capacity", "timeout", "outages", "served", "wait",
+  "load", "rate", "stall", "patience", "failures", "queue", "watch", "seed", "affected", "fleet", "down", "capacity", "timeout", "outages", "served", "wait",
 ];
 const own = ["plus", "cap", "limit", "budget", "processes"]; // the words that have an input of their own
 
@@ -42,6 +42,14 @@ export function listen(d, onChange) {
     $("name").value = kept;
     changed();
   });
+  $("text").addEventListener("paste", (e) => {
+    const pasted = goTexts(e.clipboardData.getData("text"));
+    if (!pasted.length) return;
+    e.preventDefault();
+    texts = [...texts.slice(0, selected), ...pasted, ...texts.slice(selected + 1)].filter((t, i, all) => all.indexOf(t) === i).slice(0, 8);
+    strategies();
+    changed({now: true});
+  });
   $("name").addEventListener("input", (e) => replace({...parse(texts[selected]), name: e.target.value.replace(/[:=]/g, "").trim()}));
   $("curve").addEventListener("change", (e) => replace(change(parse(texts[selected]), e.target.value)));
   for (const k of own) $(k).addEventListener("input", (e) => word(k, e.target.value.trim()));
@@ -61,6 +69,11 @@ export function listen(d, onChange) {
   });
   for (const f of fields) $(f).addEventListener("input", () => changed());
   $("own-y").addEventListener("change", () => changed());
+}
+
+// goTexts returns the texts of the policies in Go code that the page or the command has written: they are in its comments.
+function goTexts(code) {
+  return [...code.matchAll(/^\/\/ (.+)\n+(?:var|func) /gm)].map((m) => m[1]).filter((t) => parse(t).curve);
 }
 
 // query returns the query of the controls' values.

@@ -5,7 +5,7 @@ import "./map.js";
 import {download, savePNG, saveSVG} from "./picture.js";
 import {copy, draws, golines} from "./tabs.js";
 
-const everywhere = ["recover", "herd", "contention", "outage", "choose", "picture"];
+const everywhere = ["recover", "choose", "outage", "picture"];
 const tabs = engine === "none" ? Object.keys(inside.numbers) : everywhere.slice(0, -1);
 const shown = {}; // the numbers, by tab
 const shownFor = {}; // their queries, by tab
@@ -174,18 +174,9 @@ function turn(to) {
   document.querySelector(".page").classList.toggle("alone", tab === "choose"); // it has its own policies
   document.querySelector(".tabs").hidden = tabs.length < 2;
   for (const e of $("bar").querySelectorAll("[data-tabs]")) e.hidden = !e.dataset.tabs.split(" ").includes(tab);
-  if ($(`to-${tab}`).classList.contains("rest")) unfold(true);
   if (other) document.querySelector(".tabs").scrollLeft = $(`to-${tab}`).offsetLeft - 40;
   document.body.classList.toggle("unknown", !shown[tab]);
 }
-
-// unfold shows all tabs, or the first ones.
-function unfold(all) {
-  document.querySelector(".tabs").classList.toggle("all", all);
-  $("more").setAttribute("aria-expanded", String(all));
-}
-
-$("more").addEventListener("click", () => unfold(!document.querySelector(".tabs").classList.contains("all")));
 
 // leave opens another tab: with the tab's first preset, unless the user has changed something.
 function leave(to) {
@@ -211,7 +202,6 @@ for (const [i, t] of tabs.entries()) {
     const to = {ArrowRight: i + 1, ArrowLeft: i - 1, Home: 0, End: tabs.length - 1}[e.key];
     if (to === undefined) return;
     const next = $(`to-${tabs[(to + tabs.length) % tabs.length]}`);
-    if (next.classList.contains("rest")) unfold(true);
     next.focus();
     next.click();
   });

@@ -1,6 +1,7 @@
 // The map of loads and stalls: its dot can be dragged, and moved with the arrow keys. The picture is the run at the dot.
-import {$} from "./page.js";
-import {screen} from "./story.js";
+import {get} from "./engine.js";
+import {$, say} from "./page.js";
+import {player} from "./story.js";
 
 const section = $("map");
 
@@ -9,8 +10,8 @@ function connect() {
   const svg = section.querySelector("svg.map"), dot = svg.querySelector(".dot"), badges = section.querySelectorAll(".badge"), link = section.querySelector(".to-lab");
   const [left, top, width, height] = ["left", "top", "width", "height"].map((k) => Number(svg.dataset[k]));
   const rows = stalls.length, columns = counts[0][0].length;
-  let row = Number(dot.dataset.row), column = Number(dot.dataset.column), timer = 0;
-  const {show, rename} = screen(section, "run");
+  let row = Number(dot.dataset.row), column = Number(dot.dataset.column), timer = 0, running = null;
+  const figure = section.querySelector("figure"), run = player(figure, section.querySelector(".play"));
   const chosen = () => section.querySelector("input:checked");
   const percent = (c) => Math.round((100 * (c + 1)) / (columns + 1));
 
@@ -22,15 +23,32 @@ function connect() {
     dot.setAttribute("aria-valuetext", `${percent(column)} % load, a stall of ${stalls[row]}: recovers within a minute in ${n} of ${runs} runs`);
     badges.forEach((b, i) => {
       const lost = counts[i][row].findIndex((n) => parseInt(n) < runs), safe = lost < 0 ? columns : lost;
-      b.textContent = safe ? `safe up to ${percent(safe - 1)} % load` : "safe at none of these loads";
+      b.textContent = safe ? `up to ${percent(safe - 1)} %` : "none of these";
     });
-    rename(`Stall ${stalls[row]}`);
+    section.querySelector(".stall-length").textContent = stalls[row];
+    run.rename(`Stall it for ${stalls[row]}`);
     clearTimeout(timer);
     timer = setTimeout(() => {
       const query = new URLSearchParams({s: chosen().dataset.policy, load: percent(column) * Number(section.dataset.rate) / 100, stall: stalls[row]}).toString();
       link.href = `?${query}`;
-      show(query, {plays: false});
+      show(query);
     }, 120);
+  };
+  const show = async (query) => {
+    running?.abort();
+    const mine = (running = new AbortController());
+    figure.classList.add("waits");
+    try {
+      const {html, verdict} = await get("run", query, mine.signal);
+      if (running !== mine) return;
+      run.show(html);
+      run.ended();
+      say(verdict);
+    } catch (e) {
+      if (running === mine && e.name !== "AbortError") figure.querySelector(".verdict").textContent = e.message;
+    } finally {
+      if (running === mine) figure.classList.remove("waits");
+    }
   };
   const move = (r, c) => {
     r = Math.min(Math.max(r, 0), rows - 1);

@@ -2,8 +2,8 @@
 import {element, say} from "./page.js";
 
 // reading puts a chart into a frame that can have the focus. Points are {x, y, text}, in pixels. With along only their
-// position on the x axis counts.
-export function reading(svg, label, points, along) {
+// position on the x axis counts. picks, if there is one, is called with the point that was pressed.
+export function reading(svg, label, points, along, picks) {
   const tip = element("div", {class: "tip", hidden: true});
   const mark = element("div", {class: "mark", hidden: true});
   const frame = element("div", {class: "chart", role: "img", tabindex: "0", "aria-label": `${label}. Use the arrow keys to read it.`}, svg, mark, tip);
@@ -31,12 +31,17 @@ export function reading(svg, label, points, along) {
     return best;
   };
   frame.addEventListener("pointermove", (e) => show(nearest(e)));
-  frame.addEventListener("pointerdown", (e) => show(nearest(e)));
+  frame.addEventListener("pointerdown", (e) => {
+    const p = nearest(e);
+    show(p);
+    if (p) picks?.(p);
+  });
   frame.addEventListener("pointerleave", () => show(null));
   frame.addEventListener("blur", () => show(null));
   frame.addEventListener("keydown", (e) => {
     const to = {ArrowRight: at + 1, ArrowLeft: Math.max(at, 0) - 1, Home: 0, End: order.length - 1, PageDown: at + 20, PageUp: at - 20}[e.key];
     if (e.key === "Escape") show(null);
+    if (e.key === "Enter" && at >= 0) picks?.(points[order[at]]);
     if (to === undefined || !order.length) return;
     e.preventDefault();
     at = Math.min(Math.max(to, 0), order.length - 1);

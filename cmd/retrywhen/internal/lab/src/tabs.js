@@ -1,6 +1,5 @@
 // The content of each tab.
 import * as charts from "./charts.js";
-import {plural} from "./charts.js";
 import {swatch} from "./controls.js";
 import {$, element, inside, say} from "./page.js";
 
@@ -22,17 +21,6 @@ function figure(i, s, more, ...parts) {
       more ? element("p", {class: `verdict ${s.grade ?? ""}`}, more) : null,
       s.formula ? element("p", {class: "formula"}, s.formula) : null, s.note ? element("p", {class: "note"}, s.note) : null),
     ...parts);
-  return f;
-}
-
-// part returns a chart with all strategies under its title.
-function part(title, sentence, chart) {
-  const f = element("figure");
-  f.append(
-    element("div", {class: "about"},
-      element("h3", {}, title),
-      sentence ? element("figcaption", {}, sentence) : null),
-    chart ?? "");
   return f;
 }
 
@@ -59,9 +47,6 @@ const row = (name, cells, attributes = {}) => element("tr", {}, ...cells.map((c)
 const grid = (name, header, rows) => element("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": name}, element("table", {},
   element("thead", {}, row("th", header, {scope: "col"})), element("tbody", {}, ...rows.map((r) => row("td", r)))));
 
-// peak returns a text about the peak and the dead time, or that all retries come at once.
-const peak = ({figures: [, most, dead, , , top] = []}, window) => (!most ? "" : /^\d/.test(most.text) ? `peak ${top.text} in ${window}, ${most.text} × the mean; ${dead.text} dead time` : most.text);
-
 // draws are the functions that draw the tabs. With own each chart has its own scale.
 export const draws = {
   recover(r, own) {
@@ -74,32 +59,6 @@ export const draws = {
     if (width) $("recover").replaceChildren(...r.strategies.map((s, i) => (s.offered ? figure(i, s, s.verdict, charts.recover(r, s, i, width, top)) : figure(i, s, s.verdict))));
     table("recover-figures", r.strategies, "");
   },
-  herd(h, own) {
-    $("herd-sentence").textContent = h.sentence;
-    const n = Math.max(0, ...h.strategies.flatMap((s) => (s.times ?? []).map((t) => t?.length ?? 0)));
-    $("herd-legend").replaceChildren("retry", ...Array.from({length: Math.min(n, 12)}, (_, k) => {
-      const at = n <= 12 ? k : Math.round((k * (n - 1)) / 11);
-      return element("span", {}, element("span", {class: "swatch", style: `background:${charts.retry(at, n)}`}), String(at + 1));
-    }));
-    const few = h.strategies.some((s) => s.jobs && s.jobs.length < h.jobs);
-    $("herd-note").textContent = `A faint line joins the retries of one job.${few ? " Only some of the jobs are drawn." : ""}`;
-    let width = cell("herd", h.strategies.length);
-    if (width) {
-      $("herd").replaceChildren(...h.strategies.map((s, i) => (s.times
-        ? figure(i, s, peak(s, h.peakWindow), charts.dots(s, h.jobs, width), charts.load(s, i, width, own ? undefined : h.highest)) : figure(i, s, ""))));
-    }
-    width = cell("waits", h.strategies.length);
-    $("waits-sentence").textContent = h.waitsSentence;
-    if (width) $("waits").replaceChildren(...h.strategies.map((s, i) => (s.times ? figure(i, s, s.figures ? `CV ${s.figures[3].text}` : "", charts.waits(h, s, h.jobs, width, own)) : figure(i, s, ""))));
-    table("herd-figures", h.strategies, `Means of ${plural(h.runs, "run", "runs")}.`);
-  },
-  contention(c) {
-    $("contention-sentence").textContent = c.sentence;
-    $("contention-note").textContent = `Each message takes ${c.message}; a write succeeds if no other client has written since its read. Lines are means of ${plural(c.runs, "run", "runs")}; bands go from their minimum to their maximum.`;
-    $("contention-legend").replaceChildren(...c.strategies.flatMap((s, i) => (s.note ? [element("span", {}, swatch(i), s.title, element("small", {class: "note"}, ` ${s.note}`))] : [])));
-    const width = cell("contention", 2);
-    if (width) $("contention").replaceChildren(part("Write calls", "", charts.contention(c, "calls", width)), part("Time until all are done", c.timeSentence, charts.contention(c, "time", width)));
-  },
   outage(o, own) {
     $("outage-sentence").textContent = o.sentence;
     $("outage-legend").replaceChildren(key("bar", "attempts"), keys(o.strategies, "attempts served"), key("line", "capacity"), own ? "" : "Higher bars are cut off.");
@@ -110,25 +69,25 @@ export const draws = {
     }
     table("outage-figures", o.strategies, "");
   },
-  choose(c, own, state) {
+  choose(c) {
+    const live = inside?.engine !== "none", best = c.strategies.findIndex((s) => s.recommended);
+    const show = (chosen) => {
+      const s = c.strategies[chosen], width = $("choose").clientWidth;
+      if (width) $("choose").replaceChildren(charts.choose(c, Math.min(width, 900), chosen, (p) => show(p.i)));
+      $(`choose-${chosen}`).checked = true;
+      const job = s.recommended ? c.policies?.find((p) => p.use === "job") : null, request = c.policies?.find((p) => p.use === "request");
+      $("choose-policy").replaceChildren(
+        advice(job?.title ?? s.title, job?.sentence ?? `${s.figures.map((f) => `${f.name}: ${f.text}`).join("; ")}.`, {title: s.title, go: job?.go ?? s.go}, s.meets ? s.formula : `It misses a target. ${s.formula}`),
+        ...(request ? [advice(request.title, request.sentence, {title: "request", go: request.go})] : []));
+    };
     $("choose-sentence").textContent = c.sentence;
-    const live = inside?.engine !== "none";
-    $("choose-policy").replaceChildren(...(c.policies ?? []).map((p) => {
-      const run = new URLSearchParams({tab: "recover", load: p.overload.load, rate: p.overload.rate, patience: p.overload.patience, s: p.overload.policy});
-      if (state.fields.seed) run.set("seed", state.fields.seed);
-      return element("div", {class: "advice"}, element("h3", {}, p.title), goline({title: p.use, go: p.go}),
-        element("p", {class: "why"}, p.sentence, " ", live ? element("a", {class: "goes", href: `?${run}`}, "See that run") : null));
-    }));
+    const legend = $("choose-legend").querySelector("legend");
+    $("choose-legend").replaceChildren(legend, ...c.strategies.map((s, i) => element("label", {for: `choose-${i}`},
+      element("input", {type: "radio", name: "choose", id: `choose-${i}`, onchange: () => show(i)}), swatch(i), s.recommended ? element("b", {}, s.title) : s.title, s.meets ? null : element("small", {class: "note"}, "misses a target"))));
     $("choose-outages").replaceChildren(...(c.policies ? [grid("Outages", ["outage", ...c.policies.flatMap((p) => [`${p.use}: served`, "attempts per client"])],
       c.outages.map((name, i) => [name, ...c.policies.flatMap((p) => [`${p.outages[i].served} of ${p.outages[i].of}`, String(Number(p.outages[i].attempts.toPrecision(3)))])]))] : []));
     $("choose-note").replaceChildren(c.note ?? "", ...(c.note && live ? [" ", element("button", {type: "button", id: "go-on"}, "Go on")] : []));
-    $("choose-legend").replaceChildren(...c.strategies.map((s, i) => element("span", {}, swatch(i), s.recommended ? element("b", {}, s.title) : s.title, element("small", {}, ` ${s.purpose}`), s.meets ? null : element("small", {class: "note"}, " misses a target"))));
-    const width = cell("choose", 2);
-    if (width) $("choose").replaceChildren(part("Time from the server's return until all are served", "", charts.choose(c, "after", width)), part("Refusals per client after the server's return", "", charts.choose(c, "refusals", width)));
-    const compare = new URLSearchParams({tab: "outage", down: c.longest});
-    for (const s of c.strategies) compare.append("s", `${s.title}: ${s.text}`);
-    for (const f of ["affected", "capacity", "seed"]) if (state.fields[f]) compare.set(f, state.fields[f]);
-    $("compare").href = `?${compare}`;
+    if (c.strategies.length) show(Math.max(best, 0));
     table("choose-figures", c.strategies, "");
     golines(c.strategies);
   },
@@ -140,6 +99,10 @@ export const draws = {
     ]));
   },
 };
+
+// advice returns a policy with what happens with it.
+const advice = (title, sentence, line, formula) => element("div", {class: "advice"}, element("h3", {}, title), formula ? element("p", {class: "formula"}, formula) : null,
+  goline(line), element("p", {class: "why"}, sentence));
 
 // golines shows the Go code of the strategies.
 export function golines(strategies) {
