@@ -191,9 +191,9 @@ func (c *observing) Handle(failures stream.Stream[stream.Failure]) stream.Stream
 
 func init() {
 	others := attempt.ObserverOf
-	attempt.ObserverOf = func(handler any) attempt.Observer {
+	attempt.ObserverOf = func(handler any) (attempt.Observer, bool) {
 		if o, ok := handler.(*observing); ok {
-			return o
+			return o, false
 		}
 		return others(handler)
 	}
@@ -201,16 +201,16 @@ func init() {
 
 func (c *observing) Early() bool { return false }
 
-func (c *observing) Observe(s *attempt.Subscription) attempt.Driver {
+func (c *observing) Observe(s *attempt.Subscription) attempt.Observation {
 	s.Observe(c)
-	return nil
+	return c
 }
+func (c *observing) Next(*attempt.Failure) error             { return nil }
 func (c *observing) Over(*attempt.Subscription, attempt.End) {}
 func (c *observing) Failed(*attempt.Failure)                 {}
 func (c *observing) Begins()                                 {}
 func (c *observing) Works()                                  { c.recovered++ }
-func (c *observing) Ended(attempt.End)                       {}
-func (c *observing) Aborted()                                {}
+func (c *observing) Ended(*attempt.End)                      {}
 
 // A bookmark is no delivered value: it is not in Items. It ends an outage.
 func TestResumeMarked_ABookmarkIsNoProgress(t *testing.T) {

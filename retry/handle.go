@@ -88,46 +88,30 @@ func (p Policy) Around(f func(answers stream.Stream[stream.Failure]) stream.Stre
 	return &around{p, f}
 }
 
+// around has its policy's Name and Clock, for stream.RetryWhen.
 type around struct {
-	policy Policy
-	f      func(stream.Stream[stream.Failure]) stream.Stream[stream.Failure]
+	Policy
+	f func(stream.Stream[stream.Failure]) stream.Stream[stream.Failure]
 }
 
 func (a *around) Handle(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
-	return a.f(a.policy.Handle(failures))
+	return a.f(a.Policy.Handle(failures))
 }
 
-// Name and Clock are for stream.RetryWhen.
-func (a *around) Name() string                           { return a.policy.Name() }
-func (a *around) Clock(ctx context.Context) stream.Clock { return a.policy.Clock(ctx) }
-
-func observerOf(handler any) attempt.Observer {
+func observerOf(handler any) (o attempt.Observer, decides bool) {
 	switch h := handler.(type) {
 	case Policy:
-		return alone{h.settings()}
+		return h.settings(), true
 	case *Policy:
-		return alone{h.settings()}
+		return h.settings(), true
 	case *around:
-		return wrapped{h.policy.settings()}
+		return h.settings(), false
 	}
-	return nil
+	return nil, false
 }
 
-// alone observes the subscriptions whose handler is a policy, wrapped those whose handler is made by Around.
-type (
-	alone   struct{ *config }
-	wrapped struct{ *config }
-)
-
-func (c alone) Observe(s *attempt.Subscription) attempt.Driver { return c.observe(s) }
-
-func (c wrapped) Observe(s *attempt.Subscription) attempt.Driver {
-	c.observe(s)
-	return nil
-}
-
-// observe begins the operation of a subscription that is observed from its beginning.
-func (c *config) observe(s *attempt.Subscription) *subscription {
+// Observe begins the operation of a subscription that is observed from its beginning.
+func (c *config) Observe(s *attempt.Subscription) attempt.Observation {
 	o := c.join(s)
 	o.whole, o.op.began = true, s.Began
 	return o
@@ -146,7 +130,7 @@ func (c *config) Over(s *attempt.Subscription, end attempt.End) {
 	if o.op.began = s.Began; c.onAttempt != nil {
 		end.Lasted = o.op.now().Sub(o.op.began)
 	}
-	o.Ended(end)
+	o.Ended(&end)
 }
 
 // subscription is the operation of a subscription to a retried stream. Its methods are called with the subscription's
@@ -274,7 +258,11 @@ func (o *subscription) Works() {
 	o.op.Works()
 }
 
-func (o *subscription) Ended(end attempt.End) {
+func (o *subscription) Ended(end *attempt.End) {
+	if end == nil {
+		o.op.endOutage()
+		return
+	}
 	if s := &o.op.state; s.attempts < end.Attempts {
 		if o.skipTo(end.Attempts - 1); end.Failed { // something else was to answer it
 			s.attempts++
@@ -285,5 +273,3 @@ func (o *subscription) Ended(end attempt.End) {
 	}
 	o.op.done(&Outcome{Err: end.Own, Items: end.Items, Lasted: end.Lasted}, end.Err)
 }
-
-func (o *subscription) Aborted() { o.op.endOutage() }

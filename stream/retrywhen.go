@@ -90,7 +90,7 @@ func (s Stream[T]) RetryWhen(h RetryHandler) Stream[T] {
 	s.require("RetryWhen")
 	do(func() { requireFunc(attempt.IsNil(h), "RetryWhen: h") })
 	return func(ctx context.Context, yield func(T) bool) error {
-		r := retrying[T]{source: s, handler: h, ctx: ctx}
+		r := retrying[T]{source: s, handler: h, ctx: ctx, clock: clock.From(ctx)}
 		r.deliver = func(v T) bool {
 			if r.gate != free {
 				if r.gate != first {
@@ -109,7 +109,7 @@ func (s Stream[T]) RetryWhen(h RetryHandler) Stream[T] {
 			return true
 		}
 		r.begin()
-		if r.attempt(); r.ended && !r.observed {
+		if r.attempt(); r.ended && r.observation == nil {
 			if r.observer != nil {
 				r.observer.Over(&r.subscription, r.end(r.err))
 			}
@@ -157,9 +157,9 @@ type retrying[T any] struct {
 	err          error // the last failure, or what the stream returns once ended
 	last         error // the last failure, nil if it was a planned end
 	ended        bool
-	observer     attempt.Observer // of the handler; nil if it has none
-	observed     bool             // it was told of the subscription
-	policy       attempt.Driver   // of a handler that is a policy, once it is observed
+	observer     attempt.Observer    // of the handler; nil if it has none
+	decides      bool                // the observation does, in place of the handler's stream
+	observation  attempt.Observation // nil until it has begun
 }
 
 // gate says what a value of the attempt meets.
@@ -180,17 +180,12 @@ func (r *retrying[T]) begin() {
 	}
 	if timed, ok := r.handler.(interface{ Clock(context.Context) Clock }); ok {
 		r.clock = timed.Clock(r.ctx)
-	} else {
-		r.clock = clock.From(r.ctx)
 	}
 	r.subscription.Context, r.subscription.Began = r.ctx, r.clock.Now()
-	if r.observer = attempt.ObserverOf(r.handler); r.observer != nil && r.observer.Early() {
-		r.observe()
-		r.gate = first
+	if r.observer, r.decides = attempt.ObserverOf(r.handler); r.observer != nil && r.observer.Early() {
+		r.observation, r.gate = r.observer.Observe(&r.subscription), first
 	}
 }
-
-func (r *retrying[T]) observe() { r.policy, r.observed = r.observer.Observe(&r.subscription), true }
 
 // retry makes the attempts after the first one, and returns what the stream returns.
 func (r *retrying[T]) retry() (err error) {
@@ -200,13 +195,12 @@ func (r *retrying[T]) retry() (err error) {
 			r.subscription.End(nil)
 		}
 	}()
-	if r.observer != nil && !r.observed {
-		r.observe()
+	if r.observer != nil && r.observation == nil {
+		r.observation = r.observer.Observe(&r.subscription)
 	}
-	switch {
+	switch err = r.err; {
 	case r.ended:
-		err = r.err
-	case r.policy != nil:
+	case r.decides:
 		err = r.follow()
 	default:
 		err = r.handle()
@@ -220,7 +214,7 @@ func (r *retrying[T]) retry() (err error) {
 // follow makes the attempts as a policy decides.
 func (r *retrying[T]) follow() (err error) {
 	for err == nil && !r.ended {
-		if err = r.policy.Next(r.failed()); err == nil {
+		if err = r.observation.Next(r.failed()); err == nil {
 			r.attempt()
 		}
 	}
@@ -293,7 +287,7 @@ func (r *retrying[T]) attempt() {
 	default:
 		r.err, r.last, r.ended = err, failure, permanent.Is(err)
 	}
-	if !r.ended || r.attempts > 1 || r.observed {
+	if !r.ended || r.attempts > 1 || r.observation != nil {
 		r.failure.At = r.now()
 		r.failure.Lasted = r.failure.At - began
 	}

@@ -656,24 +656,24 @@ type observed struct {
 }
 
 func init() {
-	attempt.ObserverOf = func(handler any) attempt.Observer {
-		if o, ok := handler.(attempt.Observer); ok {
-			return o
-		}
-		return nil
+	attempt.ObserverOf = func(handler any) (attempt.Observer, bool) {
+		o, _ := handler.(attempt.Observer)
+		return o, false
 	}
 }
 
 func (o *observed) Early() bool { return o.early }
 
-func (o *observed) Observe(s *attempt.Subscription) attempt.Driver {
+func (o *observed) Observe(s *attempt.Subscription) attempt.Observation {
 	s.Observe(o)
-	return nil
+	return o
 }
+
+func (o *observed) Next(*attempt.Failure) error { panic("the handler's stream decides") }
 
 func (o *observed) Over(_ *attempt.Subscription, end attempt.End) {
 	o.notes = append(o.notes, "over")
-	o.Ended(end)
+	o.Ended(&end)
 }
 
 func (o *observed) Failed(f *attempt.Failure) {
@@ -688,13 +688,15 @@ func (o *observed) Begins() {
 
 func (o *observed) Works() { o.notes = append(o.notes, "works") }
 
-func (o *observed) Ended(end attempt.End) {
+func (o *observed) Ended(end *attempt.End) {
+	if end == nil {
+		o.notes = append(o.notes, "aborted")
+		return
+	}
 	o.items = append(o.items, end.Items)
-	o.end = end
+	o.end = *end
 	o.notes = append(o.notes, fmt.Sprintf("ended after %d: %v", end.Attempts, end.Err))
 }
-
-func (o *observed) Aborted() { o.notes = append(o.notes, "aborted") }
 
 // The values of an attempt are reported once: with its failure, or with the end.
 func TestRetryEnd_Items(t *testing.T) {

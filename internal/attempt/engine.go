@@ -28,6 +28,7 @@ var (
 	EndError func(operation any, cause error) error
 	// WaitFor waits under a retry.Policy for d, which a failure dictates to other operations than its own.
 	WaitFor func(ctx context.Context, policy any, failure error, d time.Duration) error
-	// ObserverOf returns the Observer of a stream.RetryHandler, nil if it has none.
-	ObserverOf = func(handler any) Observer { return nil }
+	// ObserverOf returns the Observer of a stream.RetryHandler, nil if it has none, and whether the observations also
+	// decide, in place of the handler's stream: the handler is the policy itself.
+	ObserverOf = func(handler any) (o Observer, decides bool) { return nil, false }
 )

@@ -34,32 +34,28 @@ type SubscriptionKey struct{}
 type Observer interface {
 	// Early reports whether Observe must be called before the first attempt. Else it is called at the first failure.
 	Early() bool
-	// Observe begins the observation of s. If the handler is the policy itself, it returns the Driver.
-	Observe(s *Subscription) Driver
+	// Observe begins the observation of s.
+	Observe(s *Subscription) Observation
 	// Over reports the end of a subscription of which no attempt has failed, if Observe was not called.
 	Over(s *Subscription, end End)
 }
 
-// Driver makes the decisions of a handler that is a policy, in place of the handler's stream.
-type Driver interface {
-	// Next returns nil when the attempt after the failure, which was reported, is due; else why there is none.
-	Next(*Failure) error
-}
-
-// Observation is the observation of one subscription by one policy. Its methods are called one at a time.
+// Observation is the observation of one subscription by one policy. Its methods are called one at a time, with the lock
+// except for Next.
 type Observation interface {
 	// Failed is called with each failure, before the handler receives it. It is not called for an error that ends the
 	// subscription unasked: the subscriber's cancellation, a permanent error, ErrNotRestartable.
 	Failed(*Failure)
+	// Next decides about a failure that was reported, in place of the handler's stream: it returns nil when the next
+	// attempt is due, else why there is none.
+	Next(*Failure) error
 	// Begins is called before an attempt that an answer of the handler's stream has started.
 	Begins()
 	// Works is called once for each attempt that works before it ends: before the consumer has its first value, or when
 	// stream.Works is called. It is not called once the subscriber's context has ended.
 	Works()
-	// Ended is called when the subscription is over.
-	Ended(End)
-	// Aborted is called in its place if a panic has ended the subscription.
-	Aborted()
+	// Ended is called when the subscription is over; with nil if a panic has ended it.
+	Ended(*End)
 }
 
 // Failure is a failed attempt, as in stream.Failure.
@@ -134,17 +130,13 @@ func (s *Subscription) Works(over *uint32) {
 	}
 }
 
-// End ends the observations; nil stands for a panic.
+// End ends the observations. nil stands for a panic.
 func (s *Subscription) End(end *End) {
 	s.Lock()
 	defer s.Unlock()
 	s.waits = false
 	for _, o := range s.observations {
-		if end != nil {
-			o.Ended(*end)
-		} else {
-			o.Aborted()
-		}
+		o.Ended(end)
 	}
 }
 
