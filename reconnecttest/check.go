@@ -29,8 +29,8 @@ type Run[V any] struct {
 // take no time.
 //
 // Instead of events, the server's writes are counted, and connections break within them too. There is no second run of
-// a client. Check takes from 1 to 60 s of real time, mostly about 4. A panic on a goroutine of the client's own ends the
-// process; with -v the name of its scenario is the last one before it.
+// a client. Check takes from 1 to 60 s of real time, mostly about 4. A panic on a goroutine of the client's own ends
+// the process; with -v the name of its scenario is the last one before it.
 //
 // Let the client connect to an address such as 127.0.0.1:80, or use dial in an http.Transport: in a bubble, looking up
 // a host name can end the process. A client that has ended must have left no goroutine: close its idle connections too.

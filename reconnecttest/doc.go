@@ -5,6 +5,8 @@
 // [CheckTCP] does less, in real time, for what cannot: see package prove. The ways in which they break connections, and
 // what a client may not do, are listed in docs/testing.md of the repository. Nothing beyond that list is checked.
 //
+// [Network] is the network of Check for a test of your own, which judges for itself.
+//
 // Each group of scenarios is a subtest, and each run is in a bubble of testing/synctest. A kind of fault is reported
 // once: what broke, at which event or write, what was lost or repeated, and what usually mends it. t is a *testing.T,
 // or a struct that embeds one: then the faults go to the struct's Errorf. Check and CheckResume panic in a bubble.

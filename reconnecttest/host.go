@@ -23,10 +23,15 @@ type host struct {
 // start starts a server.
 func (h *host) start() {
 	ctx, stop := context.WithCancel(h.ctx)
+	go h.serve(ctx, h.listen(ctx, stop))
+}
+
+// listen opens a port, in place of the one before.
+func (h *host) listen(ctx context.Context, stop context.CancelFunc) *port {
 	l := &port{stop: stop, accept: make(chan net.Conn, 1024)}
 	l.ctx, l.close = context.WithCancel(ctx)
 	h.listener.Store(l)
-	go h.serve(ctx, l)
+	return l
 }
 
 // close stops the server, and lets time pass until it and what the client has left have ended: time stands still when a
@@ -45,7 +50,7 @@ func (h *host) restart() {
 
 func (h *host) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	w := newWire(h.network)
-	w.link.offer = func() bool { return h.listener.Load().offer(w.server) }
+	w.link.offer = func() bool { l := h.listener.Load(); return l != nil && l.offer(w.server) }
 	if err := h.network.dial(ctx, w.link); err != nil {
 		return nil, err
 	}

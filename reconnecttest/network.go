@@ -31,6 +31,7 @@ type network struct {
 	news   chan struct{} // full when something has happened
 	seen   func()        // is called with each call of the client
 	doomed atomic.Bool   // each call ends its goroutine
+	delay  atomic.Int64  // of what is written, in ns; 0 for the latency
 
 	restarts func() // starts the server anew
 	label    string // the label of the client's goroutines

@@ -1,6 +1,7 @@
 package reconnecttest
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net"
@@ -169,7 +170,7 @@ func (c *conn) put(p []byte) (int, error) {
 	w := c.wire
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	n := len(p)
+	n, delay := len(p), cmp.Or(time.Duration(w.network.delay.Load()), latency)
 	switch {
 	case c.closed:
 		return 0, &net.OpError{Op: "write", Net: "tcp", Addr: address, Err: net.ErrClosed}
@@ -179,11 +180,11 @@ func (c *conn) put(p []byte) (int, error) {
 		return 0, &net.OpError{Op: "write", Net: "tcp", Addr: address, Err: os.ErrDeadlineExceeded}
 	case w.fate == silence:
 	case c.peer.closed:
-		time.AfterFunc(2*latency, func() {
+		time.AfterFunc(2*delay, func() {
 			w.change(func() { c.refused = true })
 		})
 	default:
-		after := latency
+		after := delay
 		if c == w.server {
 			after = max(after, time.Until(w.paused))
 		}
