@@ -32,8 +32,8 @@ import (
 //		}
 //	}
 //
-// An Operation is made by Start or Continue; the zero Operation panics. It must be used on one goroutine at a time, and not be copied after its
-// first use.
+// An Operation is made by Start or Continue; the zero Operation panics. It must be used on one goroutine at a time, and
+// not be copied after its first use.
 type Operation struct {
 	config     *config
 	ctx        context.Context // of the operation and of its hooks

@@ -32,7 +32,8 @@
 // not call it when it is connected, or when a heartbeat comes, is down until its next value: hours, if it is idle.
 // retry.down_since is when that began, as a Unix time; there is no value while nothing is down. With several operations
 // of a name, retry.down is 1 while one of them is down, and the longest outage counts. The items of operators.MapRetry
-// do not count.
+// and the jobs of durable do not count, because they are stored between two attempts: watch their retry.attempts, or
+// the queue's Stats.
 //
 // # Names
 //

@@ -59,7 +59,7 @@ type observer struct {
 func newObserver(name string, meter metric.Meter, tracer trace.Tracer) *observer {
 	o := &observer{name: name, named: attribute.String("retry.name", name), tracer: tracer}
 	named := metric.WithAttributes(o.named)
-	var err [7]error
+	var err [8]error
 	o.operations, err[0] = meter.Int64Counter("retry.operations", metric.WithUnit("{operation}"),
 		metric.WithDescription("Operations under a retry policy that are over."))
 	o.attempts, err[1] = meter.Int64Counter("retry.attempts", metric.WithUnit("{attempt}"),
@@ -70,24 +70,23 @@ func newObserver(name string, meter metric.Meter, tracer trace.Tracer) *observer
 		metric.WithDescription("Delays before retries."))
 	o.downTime, err[4] = meter.Float64Histogram("retry.down_time", metric.WithUnit("s"), buckets,
 		metric.WithDescription("Time from a first failure until an attempt worked."))
-	_, err[5] = meter.Int64ObservableGauge("retry.down", metric.WithUnit("{outage}"),
-		metric.WithDescription("1 while an outage lasts, else 0."),
-		metric.WithInt64Callback(func(_ context.Context, to metric.Int64Observer) error {
-			down := int64(1)
-			if o.outages.since().IsZero() {
-				down = 0
-			}
-			to.Observe(down, named)
+	down, failed := meter.Int64ObservableGauge("retry.down", metric.WithUnit("{outage}"),
+		metric.WithDescription("1 while an outage lasts, else 0."))
+	err[5] = failed
+	downSince, failed := meter.Float64ObservableGauge("retry.down_since", metric.WithUnit("s"),
+		metric.WithDescription("When the longest present outage began, in seconds since 1970; nothing without an outage."))
+	err[6] = failed
+	// A meter has one instrument of a name, with the callback of the first Observe only; each Observe registers its own.
+	_, err[7] = meter.RegisterCallback(func(_ context.Context, to metric.Observer) error {
+		since := o.outages.since()
+		if since.IsZero() {
+			to.ObserveInt64(down, 0, named)
 			return nil
-		}))
-	_, err[6] = meter.Float64ObservableGauge("retry.down_since", metric.WithUnit("s"),
-		metric.WithDescription("When the longest present outage began, in seconds since 1970; nothing without an outage."),
-		metric.WithFloat64Callback(func(_ context.Context, to metric.Float64Observer) error {
-			if since := o.outages.since(); !since.IsZero() {
-				to.Observe(float64(since.UnixMilli())/1e3, named)
-			}
-			return nil
-		}))
+		}
+		to.ObserveInt64(down, 1, named)
+		to.ObserveFloat64(downSince, float64(since.UnixMilli())/1e3, named)
+		return nil
+	}, down, downSince)
 	for _, e := range err {
 		if e != nil {
 			otel.Handle(e)

@@ -351,6 +351,46 @@ func TestOutagesSideBySide(t *testing.T) {
 	})
 }
 
+// Each name of one meter has gauges of its own.
+func TestTwoNamesOfOneMeter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reader := sdkmetric.NewManualReader()
+		meter := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)).Meter("test")
+		fails := func(name string, n int) {
+			p := linear(n, retryotel.Observe(name, meter, tracenoop.Tracer{}), retry.WithBackoff(backoff.Constant(10*time.Minute)))
+			go func() { _ = retry.Run(t.Context(), p, func(context.Context) error { return errDown }) }()
+			time.Sleep(time.Minute)
+		}
+		fails("one", 1)
+		fails("two", 1)
+		fails("up", 0)
+		var all metricdata.ResourceMetrics
+		if err := reader.Collect(t.Context(), &all); err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]float64{}
+		for _, m := range all.ScopeMetrics[0].Metrics {
+			switch data := m.Data.(type) {
+			case metricdata.Gauge[int64]:
+				for _, p := range data.DataPoints {
+					name, _ := p.Attributes.Value("retry.name")
+					got[m.Name+" "+name.AsString()] = float64(p.Value)
+				}
+			case metricdata.Gauge[float64]:
+				for _, p := range data.DataPoints {
+					name, _ := p.Attributes.Value("retry.name")
+					got[m.Name+" "+name.AsString()] = p.Value - float64(time.Now().Unix())
+				}
+			}
+		}
+		want := map[string]float64{"retry.down one": 1, "retry.down two": 1, "retry.down up": 0, "retry.down_since one": -180, "retry.down_since two": -120}
+		if !maps.Equal(got, want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+		time.Sleep(time.Hour)
+	})
+}
+
 // The metrics are those of the package comment's table, and their names follow OpenTelemetry's conventions.
 func TestTheTable(t *testing.T) {
 	source, err := os.ReadFile("doc.go")
@@ -587,13 +627,17 @@ func (badMeter) Float64ObservableGauge(name string, _ ...metric.Float64Observabl
 	return metricnoop.Float64ObservableGauge{}, errors.New("bad " + name)
 }
 
+func (badMeter) RegisterCallback(metric.Callback, ...metric.Observable) (metric.Registration, error) {
+	return metricnoop.Registration{}, errors.New("bad callback")
+}
+
 func TestErrorsOfInstrumentsAreReported(t *testing.T) {
 	var got []string
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { got = append(got, fmt.Sprint(err)) }))
 	retryotel.Observe("fetch", metricnoop.Meter{}, tracenoop.Tracer{})
 	retryotel.Observe("fetch", badMeter{}, tracenoop.Tracer{})
 	want := []string{"bad retry.operations", "bad retry.attempts", "bad retry.attempt.duration", "bad retry.delay",
-		"bad retry.down_time", "bad retry.down", "bad retry.down_since"}
+		"bad retry.down_time", "bad retry.down", "bad retry.down_since", "bad callback"}
 	if !slices.Equal(got, want) {
 		t.Errorf("reported %q, want %q", got, want)
 	}
