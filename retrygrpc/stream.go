@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/retrywhen/retrywhen/retry"
 )
@@ -14,8 +15,10 @@ import (
 // StreamClientInterceptor returns an interceptor that opens streams again as p decides. The package comment says which
 // streams, and which errors it returns. p's hooks must be safe for concurrent use.
 //
-// For a call with one request and a stream of responses, the first attempt is made at once. The first RecvMsg makes the
-// others, and returns the error of all. The request must not change before the first RecvMsg has returned.
+// For a call with one request and a stream of responses, the first attempt is made at once. The first RecvMsg, or a
+// Header before it, makes the others, until there is a response or a header. RecvMsg returns the error of all. As in
+// gRPC, Header returns neither a header nor an error if the stream has ended without one. The request must not change
+// before the first RecvMsg or Header has returned.
 //
 // Without Limit, Within or StopAt, p retries until the call's context ends.
 func StreamClientInterceptor(p retry.Policy, opts ...Option) grpc.StreamClientInterceptor {
@@ -51,7 +54,8 @@ type responses struct {
 	failed    error             // the error of opening present, or of sending the request again
 	request   any               // nil before SendMsg
 	closed    bool              // CloseSend has been called
-	committed bool              // there are no further attempts
+	committed bool              // RecvMsg or Header makes the attempts, or has made them
+	heading   chan struct{}     // closed when Header has made them; nil if RecvMsg makes them
 }
 
 // reopen makes an attempt: it opens a stream and sends the same messages again.
@@ -107,13 +111,22 @@ func (s *responses) CloseSend() error {
 }
 
 func (s *responses) RecvMsg(m any) error {
-	if s.commit() {
-		present, failed := s.state()
-		if failed != nil {
-			return failed
-		}
-		return present.RecvMsg(m)
+	if s.commit(nil) {
+		return s.attempts(func(present grpc.ClientStream) error { return present.RecvMsg(m) })
 	}
+	if s.heading != nil {
+		<-s.heading
+	}
+	present, failed := s.state()
+	if failed != nil {
+		return failed
+	}
+	return present.RecvMsg(m)
+}
+
+// attempts makes attempts until receive, which is called with the stream of each, returns nil or io.EOF, or the policy
+// gives up.
+func (s *responses) attempts(receive func(grpc.ClientStream) error) error {
 	eof := false
 	err := s.retrier.do(s.ctx, s.method, func(ctx context.Context, op *retry.Operation, n int, trailer *metadata.MD) error {
 		if ctx = op.Begin(ctx); n > 1 {
@@ -123,7 +136,7 @@ func (s *responses) RecvMsg(m any) error {
 		if err != nil {
 			return err
 		}
-		if err = present.RecvMsg(m); err == io.EOF {
+		if err = receive(present); err == io.EOF {
 			eof = true
 			return nil
 		}
@@ -138,21 +151,42 @@ func (s *responses) RecvMsg(m any) error {
 	return err
 }
 
-// commit prevents further attempts, and reports whether they were prevented before.
-func (s *responses) commit() (before bool) {
+// commit lets the caller make the attempts, once. heading is not nil for Header, which closes it.
+func (s *responses) commit(heading chan struct{}) (first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before, s.committed = s.committed, true
-	return before
+	if first = !s.committed; first {
+		s.committed, s.heading = true, heading
+	}
+	return first
 }
 
-func (s *responses) Header() (metadata.MD, error) {
-	s.commit()
-	present, failed := s.state()
-	if failed != nil {
-		return nil, failed
+func (s *responses) Header() (header metadata.MD, err error) {
+	heading := make(chan struct{})
+	if !s.commit(heading) {
+		present, failed := s.state()
+		if present == nil {
+			return nil, failed
+		}
+		return present.Header()
 	}
-	return present.Header()
+	defer close(heading)
+	end := s.attempts(func(present grpc.ClientStream) (err error) {
+		if header, err = present.Header(); header == nil && err == nil {
+			err = present.RecvMsg(new(emptypb.Empty)) // the stream has ended: with what
+		}
+		return err
+	})
+	if end == nil {
+		return header, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failed = end
+	if s.present == nil {
+		return nil, end
+	}
+	return nil, nil
 }
 
 func (s *responses) Trailer() metadata.MD {

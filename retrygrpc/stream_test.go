@@ -89,19 +89,68 @@ func TestServerStreamThatIsEmpty(t *testing.T) {
 	})
 }
 
-func TestServerStreamWhoseHeaderWasRead(t *testing.T) {
+// Header before the first Recv makes the attempts, at the times of the policy.
+func TestServerStreamWhoseHeaderIsReadFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := &server{fail: times(1, codes.Unavailable)}
+		server := &server{fail: times(2, codes.Unavailable)}
 		call, err := client{server.connect(t, linear(2))}.After(t.Context(), wrapperspb.Int64(6))
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _ = call.Header()
-		if got, err := drain(call, nil); got != nil || status.Code(err) != codes.Unavailable {
+		if header, err := call.Header(); header == nil || err != nil {
+			t.Errorf("Header: %v, %v", header, err)
+		}
+		server.expect(t, 0, time.Second, 3*time.Second)
+		if got, err := drain(call, nil); len(got) == 0 || err != nil {
 			t.Errorf("got %v, %v", got, err)
 		}
-		server.expect(t, 0)
+		server.expect(t, 0, time.Second, 3*time.Second)
 	})
+}
+
+// After the header nothing is retried: the error of the first Recv goes to the caller.
+func TestServerStreamThatBreaksAfterItsHeader(t *testing.T) {
+	call, opened, err := open(t, grpc.StreamDesc{ServerStreams: true}, script{header: metadata.Pairs("a", "b"), receiving: status.Error(codes.Unavailable, "broken")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h, err := call.Header(); h == nil || err != nil {
+		t.Errorf("Header: %v, %v", h, err)
+	}
+	if err := call.RecvMsg(nil); status.Code(err) != codes.Unavailable || *opened != 1 {
+		t.Errorf("%v after %d attempts", err, *opened)
+	}
+}
+
+// Header returns neither a header nor an error if the last stream has ended without one: RecvMsg has the error of all.
+func TestServerStreamsThatEndWithoutAHeader(t *testing.T) {
+	unavailable, missing := status.Error(codes.Unavailable, "down"), status.Error(codes.NotFound, "")
+	for name, c := range map[string]struct {
+		scripts []script
+		opened  int
+		want    error
+		gaveUp  bool
+		header  error // of Header, for a stream that could not be opened
+	}{
+		"fails forever":            {[]script{{receiving: unavailable}}, 4, unavailable, true, nil},
+		"fails, and then for good": {[]script{{receiving: unavailable}, {receiving: missing}}, 2, missing, false, nil},
+		"ends well":                {[]script{{receiving: unavailable}, {receiving: io.EOF}}, 2, io.EOF, false, nil},
+		"cannot be opened":         {[]script{{opening: unavailable}}, 4, unavailable, true, unavailable},
+		"cannot be opened again":   {[]script{{receiving: unavailable}, {opening: missing}}, 2, missing, false, missing},
+	} {
+		call, opened, err := open(t, grpc.StreamDesc{ServerStreams: true}, c.scripts...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if h, err := call.Header(); h != nil || !errors.Is(err, c.header) {
+				t.Errorf("%s: Header: %v, %v", name, h, err)
+			}
+			if err := call.RecvMsg(nil); !errors.Is(err, c.want) || errors.Is(err, retry.ErrLimit) != c.gaveUp || *opened != c.opened {
+				t.Errorf("%s: %v after %d attempts, want %v after %d", name, err, *opened, c.want, c.opened)
+			}
+		}
+	}
 }
 
 // script opens streams that fail as configured.
@@ -256,15 +305,15 @@ func TestSendingWhileReceiving(t *testing.T) {
 			all.Go(f)
 		}
 		all.Wait()
-		if *opened != 1 && *opened != 3 { // Header, if it comes first, prevents retries
-			t.Fatalf("opened %d times, want 1 or 3", *opened)
+		if *opened != 3 { // whichever of RecvMsg and Header makes the attempts
+			t.Fatalf("opened %d times, want 3", *opened)
 		}
 	}
 }
 
 func TestBeforeAnAttemptHasOpened(t *testing.T) {
 	unavailable := status.Error(codes.Unavailable, "down")
-	intercept := retrygrpc.StreamClientInterceptor(retry.Default)
+	intercept := retrygrpc.StreamClientInterceptor(retry.New(backoff.Backoff{}, retry.Limit(0)))
 	call, err := intercept(t.Context(), &grpc.StreamDesc{ServerStreams: true}, nil, after,
 		func(context.Context, *grpc.StreamDesc, *grpc.ClientConn, string, ...grpc.CallOption) (grpc.ClientStream, error) {
 			return nil, unavailable
@@ -272,10 +321,10 @@ func TestBeforeAnAttemptHasOpened(t *testing.T) {
 	if err != nil || call.Trailer() != nil || call.Context() != t.Context() {
 		t.Errorf("%v, trailer %v", err, call.Trailer())
 	}
-	if _, err := call.Header(); err != unavailable {
+	if _, err := call.Header(); !errors.Is(err, unavailable) {
 		t.Errorf("Header: %v", err)
 	}
-	if err := call.RecvMsg(nil); err != unavailable {
+	if err := call.RecvMsg(nil); !errors.Is(err, unavailable) {
 		t.Errorf("RecvMsg after Header: %v", err)
 	}
 }
