@@ -23,7 +23,7 @@
 //     plain channels; MapRetry for single items.
 //   - streamtest: virtual time, marble diagrams, contract checks.
 //   - reconnecttest: tests whether a stream, or any client, comes back when its connection breaks.
-//   - prove: the same in real time, for a program in any language.
+//   - prove: the same in real time, for a program in any language, and what its calls do when a server fails.
 //
 // What connects it:
 //
@@ -35,8 +35,8 @@
 // Its evidence:
 //
 //   - sim, a module: fleets of clients against a server, in simulated time.
-//   - cmd/retrywhen, a module: the command. It retries a command, breaks a program's connections, shows a policy's
-//     schedule, and simulates fleets.
+//   - cmd/retrywhen, a module: the command. It retries a command, breaks a program's connections, measures its
+//     calls, shows a policy's schedule, and simulates fleets.
 //   - examples, a module: programs that do a real job.
 //
 // And durable, a module: retries that survive the process, on NATS JetStream; durable/embedded runs the server inside

@@ -22,6 +22,7 @@ import (
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/reconnecttest"
 	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/retryhttp"
 	"github.com/retrywhen/retrywhen/stream"
 	"github.com/retrywhen/retrywhen/streamtest"
 )
@@ -304,4 +305,33 @@ func serveQuotes(ctx context.Context, l net.Listener) {
 			_, _ = in.ReadByte() // until the client closes it
 		})
 	}
+}
+
+func TestTheCallsAreRight(t *testing.T) {
+	policy := retry.Default.With(retry.AttemptTimeout(10 * time.Second))
+	m := reconnecttest.CheckCalls(t, func(dial reconnecttest.Dial) func(context.Context) (string, error) {
+		base := &http.Transport{DialContext: dial}
+		client := &http.Client{Transport: retryhttp.NewTransport(base, policy)} // for each run: budgets and pools are in it
+		return func(ctx context.Context) (string, error) { return fetchPrice(ctx, client, "http://127.0.0.1:80/price") }
+	})
+	if m.Policy != "exponential base=1s factor=2 jitter=default limit=4 attempttimeout=10s" || m.PerCall != 5 {
+		t.Errorf("%s, because %s; %v requests for each call while the server is down", m.Policy, m.Why, m.PerCall)
+	}
+}
+
+func fetchPrice(ctx context.Context, client *http.Client, url string) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return "", err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		return "", retryhttp.NewStatusError(resp)
+	}
+	price, err := io.ReadAll(resp.Body)
+	return string(price), err
 }

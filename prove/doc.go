@@ -21,6 +21,10 @@
 //	differs                                          -      -            an error
 //	past-the-proxy                                   -      -            yes, or an error
 //
+// Calls.Measure runs a program that makes calls of an HTTP server, which fails in other ways each time, and judges its
+// retries: early, unsafe, body, half, vain, swallowed, storm and stale, and hot, silent, jitter, cap, late, open and
+// panic. docs/measure.md of the repository has the ways and the rules. reconnecttest.CheckCalls is that in virtual time.
+//
 // In real time hours, exact waits and jitter are not judged. Hot means more than 25 connections in two seconds of
 // refusals, or nine without a wait. Silence is not that of a broken network: the kernel still answers, so TCP keepalive
 // and TCP_USER_TIMEOUT do not notice it.

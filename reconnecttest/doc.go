@@ -2,7 +2,8 @@
 //
 // [CheckResume] checks a stream, whose connections it makes from a [Feed]. [Check] checks any Go client that dials, of
 // whatever library and protocol, against a server in the test. Both run in virtual time and take seconds;
-// [CheckTCP] does less, in real time, for what cannot: see package prove. The ways in which they break connections, and
+// [CheckTCP] does less, in real time, for what cannot: see package prove. [CheckCalls] measures what the calls of a client
+// do when an HTTP server fails. The ways in which they break connections, and
 // what a client may not do, are listed in docs/testing.md of the repository. Nothing beyond that list is checked.
 //
 // [Network] is the network of Check for a test of your own, which judges for itself.

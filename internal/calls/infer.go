@@ -52,7 +52,7 @@ var spreads = []spread{
 	{"", 1, 1, 0}, {" jitter=full", 0, 1, 0}, {" jitter=equal", 0.5, 1, 0}, {" jitter=default", 0.85, 1.15, 0},
 	{" jitter=deviation:0.5", 0.5, 1.5, 1.5}, {" jitter=deviation:0.1", 0.9, 1.1, 3}, {" jitter=deviation:0.2", 0.8, 1.2, 3}, {" jitter=deviation:0.25", 0.75, 1.25, 3},
 	{" jitter=deviation:0.3", 0.7, 1.3, 3}, {" jitter=uniform:0.75:1", 0.75, 1, 3}, {" jitter=uniform:0.8:1", 0.8, 1, 3}, {" jitter=uniform:1:1.1", 1, 1.1, 3},
-	{" jitter=uniform:1:1.25", 1, 1.25, 3}, {" jitter=uniform:1:1.5", 1, 1.5, 3}, {" jitter=uniform:1:2", 1, 2, 3}, {" jitter=deviation:1", 0, 2, 3},
+	{" jitter=uniform:1:1.2", 1, 1.2, 3}, {" jitter=uniform:1:1.25", 1, 1.25, 3}, {" jitter=uniform:1:1.5", 1, 1.5, 3}, {" jitter=uniform:1:2", 1, 2, 3}, {" jitter=deviation:1", 0, 2, 3},
 }
 
 // mostColumns is how many waits of a run are looked at.
@@ -213,9 +213,12 @@ func (f *fit) try(c curve, j spread) {
 		most = max(most, slices.Max(f.column(n))/c.of(n)/j.top)
 	}
 	first := slices.Max(f.column(1)) / j.top
-	if j.text == "" {
+	if j.text == "" { // the first wait may be longer than meant: a program begins
 		first = slices.Min(f.column(1))
 		most = first
+		for n := 2; n <= min(f.columns, 3); n++ {
+			most = min(most, slices.Min(f.column(n))/c.of(n))
+		}
 	}
 	last := f.column(f.columns)
 	for n := f.columns / 2; n > 1 && n < f.columns && j.text != ""; n++ {
@@ -307,7 +310,7 @@ func (f *fit) table() {
 			at = 0
 		}
 		delays = append(delays, at)
-		if more += 2 + roundness(at); n > 1 {
+		if more += 4 + roundness(at); n > 1 {
 			text += ","
 		}
 		text += exactly(seconds(at))

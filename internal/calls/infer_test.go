@@ -75,3 +75,20 @@ func TestInfer(t *testing.T) {
 		}
 	}
 }
+
+// The first wait of a program that has just begun may be much longer than meant.
+func TestInfer_SlowBeginning(t *testing.T) {
+	at := func(waits ...int) *Run {
+		r := &Run{Way: Way{Name: Throughout}, Returned: true, requests: []Request{{}}}
+		for i, ms := range waits {
+			next := r.requests[i].At.Add(time.Duration(ms) * time.Millisecond)
+			r.requests = append(r.requests, Request{At: next, over: next})
+		}
+		r.requests[0].over = r.requests[0].At
+		return r
+	}
+	runs := []*Run{at(1270, 2030, 4140, 8010), at(1040, 2010, 4010, 8010), at(1120, 2010, 4010, 8010), at(1200, 2010, 4020, 8005), at(1100, 2020, 4010, 8020)}
+	if p := Infer(runs, nil, false); p.Text != "exponential base=1s factor=2 limit=4" {
+		t.Errorf("got %+v", p)
+	}
+}

@@ -58,6 +58,7 @@ func agents(t *testing.T) string {
 		"- [examples/recipes](docs/recipes.md#recipes): feeds of Postgres, Kafka, NATS, Redis, etcd, MQTT, gRPC, WebSocket and others\n" +
 		"- [docs/testing.md](docs/testing.md): tests on virtual time, and tests that break connections\n" +
 		"- [docs/prove.md](docs/prove.md): the same for a program in any language\n" +
+		"- [docs/measure.md](docs/measure.md): what the calls of a client do when its server fails\n" +
 		"- [docs/shared.md](docs/shared.md): a token, a session, a connection that many callers share\n" +
 		"- [docs/policies.md](docs/policies.md): policies as text; [docs/choosing.md](docs/choosing.md): which one, and why a budget\n" +
 		"- [docs/semantics.md](docs/semantics.md): what RetryWhen does in each case, which hook is called when\n" +
