@@ -173,7 +173,9 @@ func TestShared_OpenHasTheCallersClockAndTheAttemptOfTheRowAndNothingElse(t *tes
 		ctx := stream.WithClock(retry.WithoutRetries(context.WithValue(lasting(t, time.Hour), callersKey{}, 1)), begun)
 		system := stream.ClockFrom(context.Background())
 		var attempts []int
-		s := retry.NewShared(every(time.Second), func(ctx context.Context) (int, error) {
+		var clocks []stream.Clock // of the hooks
+		hook := retry.OnAttempt(func(ctx context.Context, _ retry.AttemptEnd) { clocks = append(clocks, stream.ClockFrom(ctx)) })
+		s := retry.NewShared(every(time.Second, hook), func(ctx context.Context) (int, error) {
 			attempts = append(attempts, stream.AttemptFrom(ctx))
 			_, limited := ctx.Deadline()
 			inner := retry.Run(ctx, every(time.Second, retry.Limit(0)), func(context.Context) error { return errBoom })
@@ -196,6 +198,9 @@ func TestShared_OpenHasTheCallersClockAndTheAttemptOfTheRowAndNothingElse(t *tes
 		}
 		if !slices.Equal(attempts, []int{1, 2, 3}) {
 			t.Errorf("attempts %v", attempts)
+		}
+		if want := []stream.Clock{begun, system, system}; !slices.Equal(clocks, want) {
+			t.Errorf("the hooks have the clocks %v", clocks)
 		}
 		s.Close()
 	})
@@ -347,6 +352,18 @@ func TestShared_WaitsForAnOpenThatIgnoresItsContext(t *testing.T) {
 	})
 }
 
+func TestShared_TheContextOfAnOpenThatFailedHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := share(every(time.Second, retry.Limit(0)))
+		s.fails[1] = errBoom
+		_ = s.Do(t.Context(), use)
+		if cause := context.Cause(s.life(1)); cause != context.Canceled {
+			t.Errorf("its cause is %v", cause)
+		}
+		s.Close()
+	})
+}
+
 // Rule 3.
 
 func TestShared_ACallerThatLeavesEndsNoOpen(t *testing.T) {
@@ -452,6 +469,20 @@ func TestShared_RowStaysExhausted(t *testing.T) {
 	})
 }
 
+func TestShared_TheRowThatGoesOnKnowsItsLastFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var recovered retry.Recovery
+		s := share(every(time.Second, retry.Limit(0), retry.OnRecovered(func(_ context.Context, r retry.Recovery) { recovered = r })))
+		s.fails[1] = errBoom
+		_ = s.Do(t.Context(), use)
+		_ = s.Do(t.Context(), use)
+		if recovered != (retry.Recovery{Retries: 1, Down: time.Second, Last: errBoom}) {
+			t.Errorf("%+v", recovered)
+		}
+		s.Close()
+	})
+}
+
 func TestShared_AThousandCallersASecondAreNoThousandOpens(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -511,7 +542,7 @@ func TestShared_PausesAfterEveryEndOfARow(t *testing.T) {
 		{"dictated and limit", func() error { return retry.RetryAfter(errBoom, time.Minute) }, []retry.Option{retry.Limit(0)}, 60, 60},
 		{"dictated more than an hour", func() error { return retry.RetryAfter(errBoom, 24*time.Hour) }, []retry.Option{retry.MaxRetryAfter(2 * time.Hour)}, 3600, 3600},
 		{"of another backoff", func() error { return errBoom }, []retry.Option{retry.Limit(0),
-			retry.BackoffFor(func(err error) bool { return err == errBoom }, backoff.Constant(7*time.Second))}, 7, 7},
+			retry.BackoffFor(func(err error) bool { return err.Error() == "boom" }, backoff.Constant(7*time.Second))}, 7, 7},
 	} {
 		bubble(t, c.name, func(t *testing.T) {
 			var opened []time.Duration

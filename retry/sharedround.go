@@ -44,11 +44,8 @@ func (r *row) pause(now time.Time, fires uint64) time.Duration {
 
 // begin begins a round. The caller has the lock.
 func (s *Shared[T]) begin(base context.Context) {
-	if n := s.row.state.attempts + 1; n > 1 {
-		base = attempt.With(base, n)
-	}
 	r := &round{done: make(chan struct{}), pausing: true}
-	r.ctx, r.end = context.WithCancelCause(base)
+	r.ctx, r.end = context.WithCancelCause(attempt.With(base, s.row.state.attempts+1))
 	s.unproven, s.round = nil, r
 	s.busy++
 	go s.run(r, s.row)
@@ -178,7 +175,7 @@ func (s *Shared[T]) failed(r *round, op *Operation, f Outcome) {
 // failure it is the backoff's.
 func (c *config) pauseAfter(s State, failure error) (delay time.Duration, dictates bool) {
 	b, u := &c.curve, 0.0
-	if c.curves != nil && failure != nil {
+	if failure != nil {
 		b = c.curveFor(failure)
 	}
 	if b.random {
@@ -199,9 +196,16 @@ func (s *Shared[T]) settle(r *round, op *Operation, f func()) {
 		if r.outcome.Returned() {
 			return
 		}
+		now, fires := op.now(), s.config.fires()
 		delay, _ := s.config.pauseAfter(op.state, nil)
-		failed := Error{Last: errNoReturn, Attempts: op.state.attempts + 1}
-		next := row{op: op, state: op.state, failed: failed, due: op.now().Add(delay), fires: s.config.fires()}
+		if op.running { // no hook learns of it
+			op.running = false
+			if op.state.attempts++; op.state.first.IsZero() {
+				op.state.first = now
+			}
+		}
+		failed := Error{Last: errNoReturn, Attempts: op.state.attempts}
+		next := row{op: op, state: op.state, failed: failed, due: now.Add(delay), fires: fires}
 		s.mu.Lock()
 		s.row = next
 		alone := r.waiting == 0

@@ -7,9 +7,11 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"github.com/benbjohnson/clock"
 
@@ -365,6 +367,40 @@ func TestShared_ClosesAValueThatWasReplacedWithoutAUser(t *testing.T) {
 	})
 }
 
+// Calls, breaks and renewals at once, on real processors.
+func TestShared_NobodyGetsAValueThatIsClosed(t *testing.T) {
+	type conn struct{ closed atomic.Int32 }
+	var conns []*conn // of one open at a time
+	s := retry.NewShared(every(0), func(context.Context) (*conn, error) {
+		conns = append(conns, new(conn))
+		return conns[len(conns)-1], nil
+	})
+	s.CloseWith(func(c *conn) { c.closed.Add(1) }).RenewAt(func(*conn) time.Time { return time.Now().Add(10 * time.Microsecond) })
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for i := range 2000 {
+				_ = s.Do(t.Context(), func(_ context.Context, c *conn) error {
+					if c.closed.Load() != 0 {
+						t.Error("a call has a value that is closed")
+					}
+					if i%5 == 0 {
+						return s.Broken(errBoom)
+					}
+					return nil
+				})
+			}
+		})
+	}
+	group.Wait()
+	s.Close()
+	for i, c := range conns {
+		if n := c.closed.Load(); n != 1 {
+			t.Errorf("value %d of %d was closed %d times", i, len(conns), n)
+		}
+	}
+}
+
 func TestShared_ClosesAValueThatComesAfterClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
@@ -452,7 +488,7 @@ func TestShared_RenewsNoSoonerThanTheFirstDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := share(every(10 * time.Second))
 		var asked []int
-		s.RenewAt(func(v int) time.Time { asked = append(asked, v); return s.start.Add(-time.Hour) }) // always
+		s.RenewAt(func(v int) time.Time { asked = append(asked, v); return time.Now().Add(time.Second) })
 		for range 30 {
 			_ = s.Do(t.Context(), use)
 			time.Sleep(time.Second)
@@ -512,6 +548,12 @@ func TestShared_CloseReportsTheEndOfTheRow(t *testing.T) {
 			_ = s.Do(t.Context(), func(context.Context, int) error { return errCut })
 		},
 			"0s done: 1 attempts, retry: Shared: it is closed"},
+		{"a call that succeeds afterwards", nil, func(t *testing.T, s *sharing) {
+			s.group.Go(func() {
+				_ = s.Do(t.Context(), func(context.Context, int) error { time.Sleep(time.Second); return nil })
+			})
+			synctest.Wait()
+		}, "0s done: 1 attempts, retry: Shared: it is closed"},
 		{"a proven value", nil, func(t *testing.T, s *sharing) { _ = s.Do(t.Context(), use) }, ""},
 		{"a pause", errBoom, func(t *testing.T, s *sharing) { _ = s.Do(retry.WithoutRetries(t.Context()), use) },
 			"0s done: 1 attempts, retry: Shared: it is closed"},
@@ -590,12 +632,42 @@ func TestShared_APanicOrGoexitOfOpenReachesAllThatWait(t *testing.T) {
 		group.Wait()
 		start := time.Now()
 		err := s.Do(retry.WithoutRetries(t.Context()), use)
-		if want := "retry: limit of 0 retries: 1 failure in 0s: retry: Shared: open has panicked, or called runtime.Goexit"; err == nil || err.Error() != want {
+		if want := "retry: limit of 0 retries: 1 failure in 0s: retry: Shared: open has panicked, or called runtime.Goexit (2 attempts in 0s)"; err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}
 		do()
 		if at := time.Since(start); opens != 3 || at != 2*time.Second {
 			t.Errorf("%d opens, the last one after %v", opens, at)
+		}
+		s.Close()
+	})
+}
+
+func TestShared_AnOpenThatPanickedIsAnAttemptOfTheRow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var attempts []int
+		var recovered retry.Recovery
+		start := time.Now()
+		s := retry.NewShared(doubling(retry.OnRecovered(func(_ context.Context, r retry.Recovery) { recovered = r })), func(ctx context.Context) (int, error) {
+			switch attempts = append(attempts, stream.AttemptFrom(ctx)); len(attempts) {
+			case 1, 3:
+				panic("boom")
+			case 2:
+				return 0, errBoom
+			}
+			return 1, nil
+		})
+		do := func() { _ = s.Do(t.Context(), use) }
+		for _, panics := range []bool{true, true, false} {
+			if v := check.Recovered(do); (v != nil) != panics {
+				t.Errorf("recovered %v", v)
+			}
+		}
+		if want := []int{1, 2, 3, 4}; !slices.Equal(attempts, want) || time.Since(start) != 4*time.Second { // 1 s, 1 s, 2 s
+			t.Errorf("attempts %v in %v", attempts, time.Since(start))
+		}
+		if recovered != (retry.Recovery{Retries: 1, Down: 3 * time.Second, Last: errBoom}) {
+			t.Errorf("%+v", recovered)
 		}
 		s.Close()
 	})
@@ -691,6 +763,27 @@ func (p probed) Now() time.Time {
 }
 
 func (probed) AfterFunc(d time.Duration, f func()) stream.Stopper { return time.AfterFunc(d, f) }
+
+func TestShared_KeepsNoValueThatIsOver(t *testing.T) {
+	type big struct{ _ [1 << 10]int }
+	var first weak.Pointer[big]
+	s := retry.NewShared(every(0), func(context.Context) (*big, error) {
+		v := new(big)
+		if first == (weak.Pointer[big]{}) {
+			first = weak.Make(v)
+		}
+		return v, nil
+	})
+	_ = s.Try(t.Context(), func(context.Context, *big) error { return s.Broken(errBoom) })
+	_ = s.Do(t.Context(), func(context.Context, *big) error { return nil })
+	for i := 0; first.Value() != nil; i++ {
+		if i == 10 {
+			t.Fatal("a value that broke is kept")
+		}
+		runtime.GC()
+	}
+	s.Close()
+}
 
 func TestShared_OnAMockClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

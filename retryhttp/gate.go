@@ -40,12 +40,15 @@ type closing struct {
 
 // passGate waits until the gate lets the exchange's next attempt pass. It returns an error if it will not.
 func (x *exchange) passGate() error {
-	g := x.transport.gate
-	for g != nil {
+	for g := x.transport.gate; g != nil; {
+		now, host := x.clock().Now(), x.Request.URL.Host
 		g.mu.Lock()
-		c := g.closed[x.Request.URL.Host]
+		c := g.closed[host]
+		rest := c.until.Sub(now)
+		if rest <= 0 {
+			delete(g.closed, host)
+		}
 		g.mu.Unlock()
-		rest := c.until.Sub(x.clock().Now())
 		if rest <= 0 {
 			break
 		}

@@ -96,10 +96,11 @@ func (a *attemptContext) Value(key any) any {
 }
 
 // AttemptFrom returns the number of the attempt that runs under ctx: the innermost attempt of RetryWhen, retry.Do,
-// retry.Run, operators.MapRetry, an HTTP or gRPC client or a durable job. It returns 1 outside of any attempt. A first
-// attempt has the number of the attempt around it: inside the third attempt of an outer RetryWhen, the first attempt of
-// an inner one has the number 3, and its second one 2. A first attempt is no retry of the inner layer, so it says how
-// often the work around it was begun; a retry says how often the inner layer has begun its own.
+// retry.Run, operators.MapRetry, an HTTP or gRPC client, a durable job or the open of a retry.Shared. It returns 1
+// outside of any attempt. A first attempt has the number of the attempt around it: inside the third attempt of an outer
+// RetryWhen, the first attempt of an inner one has the number 3, and its second one 2. A first attempt is no retry of
+// the inner layer, so it says how often the work around it was begun; a retry says how often the inner layer has begun
+// its own.
 func AttemptFrom(ctx context.Context) int {
 	switch a := ctx.Value(attempt.Key{}).(type) {
 	case *attemptContext:
