@@ -14,6 +14,7 @@ import (
 
 	"github.com/coder/websocket"
 	"github.com/coder/websocket/wsjson"
+	donovanhide "github.com/donovanhide/eventsource"
 	mqtt "github.com/eclipse/paho.mqtt.golang"
 	"github.com/hashicorp/go-retryablehttp"
 	"github.com/launchdarkly/eventsource"
@@ -97,6 +98,30 @@ func runGoSSE(ctx context.Context, dial dialFunc, got func(string)) error {
 	conn := c.NewConnection(request)
 	conn.SubscribeToAll(func(e sse.Event) { got(e.LastEventID + " " + e.Data) })
 	return conn.Connect()
+}
+
+// runDonovanhide reads errors too, as the package waits for that.
+func runDonovanhide(ctx context.Context, dial dialFunc, got func(string)) error {
+	client, transport := over(dial)
+	defer transport.CloseIdleConnections()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://server/", nil)
+	if err != nil {
+		return err
+	}
+	s, err := donovanhide.SubscribeWith("", client, request)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.Errors:
+		case e := <-s.Events:
+			got(e.Id() + " " + e.Data())
+		}
+	}
 }
 
 // mcpVersion is the last version of the protocol in which a stream can be resumed.

@@ -8,14 +8,6 @@ import (
 	"time"
 )
 
-func natsFirstConnection(t *testing.T) {
-	visit(t, runNATS, func(s *server, ended <-chan error, _ func()) {
-		if time.Sleep(time.Hour); !hasEnded(ended) || s.connections() != 1 {
-			t.Errorf("it has not ended, after %d connections", s.connections())
-		}
-	}, func(_ *server, conn net.Conn) { _ = conn.Close() })
-}
-
 func redisContext(t *testing.T) {
 	visit(t, runRedis, func(s *server, ended <-chan error, cancel func()) {
 		time.Sleep(time.Second)

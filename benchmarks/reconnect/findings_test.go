@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -158,6 +159,27 @@ func staysSilent(run clientRun, handlers ...handler) func(t *testing.T) {
 				t.Errorf("it has noticed: %d connections, then %d", before, s.connections())
 			}
 		}, handlers...)
+	}
+}
+
+// endsAtFirst shows a client that ends when its first connection does.
+func endsAtFirst(run clientRun) func(t *testing.T) {
+	return func(t *testing.T) {
+		visit(t, run, func(s *server, ended <-chan error, _ func()) {
+			if time.Sleep(time.Hour); !hasEnded(ended) || s.connections() != 1 {
+				t.Errorf("it has not ended, after %d connections", s.connections())
+			}
+		}, func(_ *server, conn net.Conn) { _ = conn.Close() })
+	}
+}
+
+// equalWaits shows that the waits of two clients are equal.
+func equalWaits(run clientRun, handlers ...handler) func(t *testing.T) {
+	return func(t *testing.T) {
+		one, two := waitsOf(t, run, 0, handlers...), waitsOf(t, run, time.Hour+time.Millisecond, handlers...)
+		if n := min(len(one), len(two)); n < 10 || !slices.Equal(one[:n], two[:n]) {
+			t.Errorf("%v and %v", one, two)
+		}
 	}
 }
 
