@@ -4,8 +4,8 @@
 //
 //	client := &http.Client{Transport: retryhttp.NewTransport(nil, retry.Default)}
 //
-// This client sends a request at most five times, in at most five minutes of waits, and returns the response of a server
-// that asks for a wait of more than a minute (retry.Default says how to wait for longer).
+// This client makes at most five attempts, in at most five minutes of waits, and returns the response of a server that
+// asks for a wait of more than a minute (retry.Default says how to wait for longer).
 //
 // Invalid arguments (a nil function, a negative number) panic when an option, a Transport or a handler is made, with
 // the argument's name. A call that has returned leaves no goroutine.
@@ -19,8 +19,13 @@
 //   - GET, HEAD, OPTIONS, TRACE, PUT and DELETE requests, and requests with the header Idempotency-Key or
 //     X-Idempotency-Key, are retried after any failure (RFC 9110, section 9.2.2);
 //   - other requests, such as POST, are retried only if the server is known not to have carried them out: no connection
-//     was established, WithShared or a Gate has not sent the request, or the status is 408, 425, 429 or 503, 401 if it is
-//     one of Statuses, or 403 if RateLimitHeaders made it a failure.
+//     was established, WithShared or a Gate has not sent the request, a GOAWAY has excluded its HTTP/2 stream (RFC
+//     9113, section 6.8), or the status is 408, 425, 429 or 503, 401 if it is one of Statuses, or 403 if
+//     RateLimitHeaders made it a failure. If a connection is closed after a GOAWAY, net/http's error does not tell
+//     whether the stream was one of the excluded ones: then the request is not sent again.
+//
+// A base that is net/http's own Transport repeats a request once by itself, before the policy is asked, if a connection
+// that it had kept turns out to be closed: with retry.Limit(5) a server can see seven requests.
 //
 // The option IdempotencyKeys adds a key to other requests; the option Idempotent replaces the rule. A Classify that
 // returns Retryable overrides it. If one of these rules prevents a retry, the policy gives up with the Cause

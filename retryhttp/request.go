@@ -113,7 +113,22 @@ func (x *exchange) notCarriedOut() bool {
 		}
 	}
 	op, ok := errors.AsType[*net.OpError](x.Err)
-	return isUnsent(x.Err) || ok && (op.Op == "dial" || op.Op == "proxyconnect")
+	return isUnsent(x.Err) || ok && (op.Op == "dial" || op.Op == "proxyconnect") || isExcluded(x.Err)
+}
+
+// isExcluded reports whether err says that a GOAWAY has excluded the request's HTTP/2 stream: then the server has not
+// processed it (RFC 9113, section 6.8). net/http's errors have no types; these are those of streams above the GOAWAY's
+// last one.
+func isExcluded(err error) bool {
+	for ; err != nil; err = errors.Unwrap(err) {
+		for _, text := range []string{"http2: Transport received GOAWAY from server ErrCode:", "http2: Transport received Server's graceful shutdown GOAWAY",
+			"http2: Transport: cannot retry err [http2: Transport received Server's graceful shutdown GOAWAY]", "http2: server sent GOAWAY and closed the connection; LastStreamID=0,"} {
+			if strings.HasPrefix(err.Error(), text) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // rateLimited reports whether the response is a failure because of RateLimitHeaders.
