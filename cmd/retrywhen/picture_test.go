@@ -113,9 +113,9 @@ func render(t *testing.T, args ...string) image.Image {
 func TestSimHerdChoosesItsAxis(t *testing.T) {
 	const own = "has its own time axis"
 	for line, want := range map[string]bool{
-		"--runs=1":                             true,
-		"--runs=1|constant d=1s|constant d=2s": false,
-		"--runs=1|constant d=1s|constant d=4s": true,
+		"--runs=1":                             false,
+		"--runs=1|constant d=1s|constant d=8s": false,
+		"--runs=1|constant d=1s|constant d=9s": true,
 		"--runs=1|constant d=1s":               false,
 	} {
 		file := filepath.Join(t.TempDir(), "herd.svg")

@@ -168,6 +168,8 @@ const (
 	labelHeight  = 15
 	longestLabel = 28  // characters
 	letter       = 5.7 // the width of a small one, on average
+	bold         = 7.4 // that of a title
+	titleHeight  = 16
 	noteHeight   = 15
 	columnWidth  = 480
 	panelHeight  = 240
@@ -227,12 +229,27 @@ func (f Figure) rowHeight(i int) float64 {
 	return most
 }
 
+// room returns the width of a panel inside its axes.
+func (f Figure) room(p Panel) float64 {
+	return f.width()/float64(f.Columns) - left - max(right, p.labelWidth())
+}
+
+// titles splits the title of a panel into lines that leave room for the label of its Y axis.
+func (f Figure) titles(p Panel) []string {
+	letters := int((f.room(p) - letter*float64(len([]rune(p.Y.Label))+2)) / bold)
+	lines := console.Wrap(letters, strings.Fields(p.Title)...)
+	for i, l := range lines {
+		lines[i] = console.Shorten(l, max(letters, 1))
+	}
+	return lines
+}
+
 // around returns the space above and below the row that begins with panel i.
 func (f Figure) around(i int) (over, under float64) {
 	over, under = untitled, unlabelled
 	for _, p := range f.Panels[i:min(i+f.Columns, len(f.Panels))] {
-		if p.Title != "" {
-			over = above
+		if n := len(f.titles(p)); n > 0 {
+			over = max(over, above+titleHeight*float64(n-1))
 		}
 		if p.X.Label != "" {
 			under = below
@@ -261,7 +278,7 @@ func (f Figure) draw(s *svg) {
 		h := f.rowHeight(i)
 		over, under := f.around(i)
 		for j, p := range f.Panels[i:min(i+f.Columns, len(f.Panels))] {
-			p.draw(s, box{float64(j)*column + left, y + over, column - left - max(right, p.labelWidth()), h})
+			p.draw(s, box{float64(j)*column + left, y + over, f.room(p), h}, f.titles(p))
 		}
 		y += over + h + under
 	}
@@ -271,11 +288,13 @@ func (f Figure) draw(s *svg) {
 	}
 }
 
-func (p Panel) draw(s *svg, in box) {
+func (p Panel) draw(s *svg, in box, titles []string) {
 	at := func(q Point) Point {
 		return Point{in.x + q.X/cmp.Or(p.X.Most, 1)*in.w, in.y + in.h - q.Y/cmp.Or(p.Y.Most, 1)*in.h}
 	}
-	s.text(Point{in.x, in.y - 17}, p.Title, plain, start, Ink)
+	for i, line := range titles {
+		s.text(Point{in.x, in.y - 17 - titleHeight*float64(len(titles)-1-i)}, line, plain, start, Ink)
+	}
 	for _, t := range p.X.Ticks {
 		x := at(Point{t.At, 0}).X
 		s.line([]Point{{x, in.y}, {x, in.y + in.h}}, 0.7, Grid)

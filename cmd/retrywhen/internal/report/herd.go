@@ -130,6 +130,9 @@ func (h Herd) retries(ctx context.Context) (*HerdResult, error) {
 	}
 	r.Own = r.End() > mostEnds*max(shortest, 1)
 	r.PeakWindow = axis.Step(shortest, 600)
+	if longest := r.End(); !r.Own && longest > 0 {
+		r.PeakWindow = ChartBin(longest) // the bars of the charts are those windows
+	}
 	r.DeadWindow = axis.Step(shortest, h.Jobs*h.Retries/3) // at random times about one in twenty windows is empty
 	return r, nil
 }
@@ -185,7 +188,7 @@ func (r *HerdResult) End() time.Duration {
 
 // mostEnds is the maximum ratio between the ends of herds on one time axis: the chart of a shorter herd would be too
 // narrow.
-const mostEnds = 3
+const mostEnds = 8
 
 // end returns the end of x's time axis.
 func (r *HerdResult) end(x *HerdStrategyResult) time.Duration {
@@ -352,7 +355,7 @@ func (h *HerdResult) panels(s *HerdStrategyResult, mostDots int, highest float64
 		}
 		dots.Marks = append(dots.Marks, picture.Dots{Points: points, Radius: 1.7, Color: picture.Retry(k, s.Herd.Retries)})
 	}
-	load = picture.Panel{X: x, Height: loadHeight, Y: picture.Axis{Most: highest, Ticks: axis.Rates(highest, 3), Label: "retries per second"}}
+	load = picture.Panel{X: x, Height: loadHeight}
 	load.X.Label = "time"
 	bin, counts, err := h.load(s)
 	if err != nil {
@@ -360,7 +363,16 @@ func (h *HerdResult) panels(s *HerdStrategyResult, mostDots int, highest float64
 		return dots, load
 	}
 	i := slices.IndexFunc(h.Strategies, func(x HerdStrategyResult) bool { return x.Name == s.Name })
-	load.Marks = []picture.Mark{picture.Bars{Bars: bars(counts, bin, end+end/100, highest), Color: picture.Series(i)}}
+	if h.Own {
+		highest = float64(max(slices.Max(counts), 1))
+	}
+	load.Y = picture.Axis{Most: highest, Ticks: axis.Numbers(highest, 3), Label: "retries in " + axis.Time(bin)}
+	all := make([]picture.Bar, len(counts))
+	for k, n := range counts {
+		from := bin * time.Duration(k)
+		all[k] = picture.Bar{From: from.Seconds(), To: min(from+bin, end+end/100).Seconds(), Height: float64(n)}
+	}
+	load.Marks = []picture.Mark{picture.Bars{Bars: all, Color: picture.Series(i)}}
 	return dots, load
 }
 
@@ -396,14 +408,14 @@ func (h *HerdResult) load(x *HerdStrategyResult) (bin time.Duration, counts []in
 	return bin, load.Counts, nil
 }
 
-// highest returns the highest rate of all charts of the load.
+// highest returns the highest bar of all charts of the load.
 func (h *HerdResult) highest() float64 {
-	most := 0.0
+	most := 1.0
 	for i := range h.Strategies {
 		if x := &h.Strategies[i]; x.Herd != nil {
-			bin, counts, _ := h.load(x) // without counts if it fails
+			_, counts, _ := h.load(x) // without counts if it fails
 			for _, n := range counts {
-				most = max(most, rate(n, bin))
+				most = max(most, float64(n))
 			}
 		}
 	}
