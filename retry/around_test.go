@@ -238,3 +238,15 @@ func TestAround_ANilFunctionPanics(t *testing.T) {
 	}()
 	every(0).Around(nil)
 }
+
+// A policy in a function counts the attempt whose failure it does not receive, because the handler has ended.
+func TestHandlers_TheHandlerEndsBefore(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		var r reports
+		p := every(time.Second, r.options()...)
+		err := feedOf(0, 0, 0).RetryWhen(answers(func(all failures) failures { return p.Handle(all).Take(1) })).ForEach(t.Context(), func(int) {})
+		if want := (retry.Result{Err: err, Attempts: 2, Retries: 1, Elapsed: time.Second}); err == nil || !slices.Equal(r.attempts, []int{1}) || !slices.Equal(r.done, []retry.Result{want}) {
+			t.Errorf("attempts %v, done %+v, want %+v", r.attempts, r.done, want)
+		}
+	})
+}

@@ -263,6 +263,21 @@ func TestPlanned_Attempts(t *testing.T) {
 			t.Errorf("got %v", end)
 		}
 	})
+	bubble(t, "cancelled in the attempt", func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		defer cancel(nil)
+		for a, err := range every(time.Second).Attempts(ctx) {
+			if err != nil {
+				if e, ok := errors.AsType[*retry.Error](err); !ok || e.Last != nil || !errors.Is(err, io.EOF) || errors.Is(err, errGoAway) {
+					t.Errorf("got %v", err)
+				}
+				continue
+			}
+			a.Reset()
+			cancel(io.EOF)
+			a.Fail(retry.Planned(errGoAway))
+		}
+	})
 	for name, call := range map[string]func(context.Context, retry.Policy, func(context.Context) error) error{
 		"Run": retry.Run,
 		"MapRetry": func(ctx context.Context, p retry.Policy, f func(context.Context) error) error {
