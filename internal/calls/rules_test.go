@@ -1,0 +1,201 @@
+package calls
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/internal/judge"
+)
+
+const ms = time.Millisecond
+
+// asking is a run of a way whose requests come after these waits.
+func asking(w Way, waits ...time.Duration) *Run {
+	r := &Run{Way: w}
+	at := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+	for i := range len(waits) + 1 {
+		if i > 0 {
+			at = at.Add(waits[i-1])
+		}
+		a := w.answer(i + 1)
+		_, until := a.retryAfter(at)
+		r.requests = append(r.requests, Request{At: at, over: at, Name: "GET /", answer: a, until: until, header: http.Header{}})
+		if a.status == 0 && a.fate == whole {
+			r.served++
+		}
+	}
+	return r
+}
+
+// way returns a way by its name.
+func way(name string) Way {
+	all := Ways(true)
+	return all[slices.IndexFunc(all, func(w Way) bool { return w.Name == name })]
+}
+
+func kindsOf(all []judge.Fault) string {
+	var kinds []string
+	for _, f := range all {
+		kinds = append(kinds, f.Kind)
+	}
+	return strings.Join(kinds, " ")
+}
+
+// Each threshold of a rule, and what is just on its other side.
+func TestRules_Thresholds(t *testing.T) {
+	repeat := slices.Repeat[[]time.Duration]
+	throughout := way(Throughout)
+	real, virtual := Rules{Most: 15, Within: 30 * time.Second}, Rules{Most: 15, Within: time.Hour, Virtual: true}
+	for _, test := range []struct {
+		name  string
+		rules Rules
+		run   *Run
+		want  string
+	}{
+		{"three waits of 10 ms", real, asking(throughout, 10*ms, 10*ms, 10*ms), "hot"},
+		{"two", real, asking(throughout, 10*ms, 10*ms), ""},
+		{"a longer one among them", real, asking(throughout, 10*ms, 10*ms, 11*ms), ""},
+		{"three waits of 6 ms in virtual time", virtual, asking(throughout, 6*ms, 6*ms, 6*ms), ""},
+		{"of 5 ms", virtual, asking(throughout, 5*ms, 5*ms, 5*ms), "hot"},
+		{"six in a row", real, asking(throughout, time.Second, ms, ms, ms, ms, ms, ms), "hot"},
+		{"five in a row", real, asking(throughout, time.Second, ms, ms, ms, ms, ms, time.Second), ""},
+		{"26 in 2 s", Rules{Most: 100}, asking(throughout, repeat([]time.Duration{80 * ms}, 25)...), "hot"},
+		{"25 in 2 s", Rules{Most: 100}, asking(throughout, repeat([]time.Duration{82 * ms}, 25)...), ""},
+		{"16 in 30 s", real, asking(throughout, repeat([]time.Duration{2 * time.Second}, 15)...), "storm"},
+		{"15 in 30 s", real, asking(throughout, repeat([]time.Duration{2200 * ms}, 15)...), ""},
+		{"no wait after Retry-After 0", real, asking(way(noWait), 0, 0, 0), ""},
+		{"a wait of five minutes", virtual, asking(throughout, 5*time.Minute), ""},
+		{"a longer one", virtual, asking(throughout, 5*time.Minute+ms), "cap"},
+		{"in half a minute it is not judged", real, asking(throughout, 5*time.Minute+ms), ""},
+		{"it was told to", virtual, asking(way("Retry-After a day"), 24*time.Hour), ""},
+		{"20 ms early", real, asking(way("Retry-After 3 s (503)"), 2980*ms), ""},
+		{"21 ms early", real, asking(way("Retry-After 3 s (503)"), 2979*ms), "early"},
+		{"1 ms early", virtual, asking(way("Retry-After 3 s (429)"), 2999*ms), ""},
+		{"2 ms early", virtual, asking(way("Retry-After 3 s (429)"), 2998*ms), "early"},
+		{"at the date", virtual, asking(way("Retry-After a date"), 3*time.Second), ""},
+		{"before the date", virtual, asking(way("Retry-After a date"), 2900*ms), "early"},
+		{"404 again", real, asking(way("404"), time.Second), "vain"},
+		{"409 again", real, asking(way("409"), time.Second), ""},
+		{"401 again", real, asking(way("401"), time.Second), "vain"},
+	} {
+		if got := kindsOf(test.rules.Faults(test.run)); got != test.want {
+			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
+		}
+	}
+}
+
+func TestRules_Again(t *testing.T) {
+	post := func(name string, change func(was, now *Request)) *Run {
+		r := asking(way(name), time.Second)
+		for i := range r.requests {
+			r.requests[i].Name = "POST /orders"
+		}
+		change(&r.requests[0], &r.requests[1])
+		return r
+	}
+	same := func(*Request, *Request) {}
+	for _, test := range []struct {
+		name string
+		run  *Run
+		want string
+	}{
+		{"500", post("500", same), "unsafe"}, {"502", post("502", same), "unsafe"}, {"504", post("504", same), "unsafe"},
+		{"408", post("408", same), ""}, {"429", post("429", same), ""}, {"503", post(twice503, same), ""}, {"kept", post(kept, same), ""},
+		{"reset", post("reset", same), "unsafe"}, {"closed", post("closed", same), "unsafe"}, {"cut", post("answer cut, reset", same), "unsafe"},
+		{"silence", post(Silence, same), "unsafe"},
+		{"a key", post("500", func(was, now *Request) { was.key, now.key = "k", "k" }), ""},
+		{"another key", post("500", func(was, now *Request) { was.key, now.key = "k", "l" }), "unsafe"},
+		{"a key the first time", post("500", func(was, now *Request) { was.key = "k" }), "unsafe"},
+		{"a GET", asking(way("500"), time.Second), ""},
+		{"a PATCH", post("500", func(was, now *Request) { was.Name, now.Name = "PATCH /", "PATCH /" }), "unsafe"},
+		{"another body", post("429", func(was, now *Request) { now.body[0] = 1 }), "body"},
+		{"a header less", post("429", func(was, now *Request) { was.header = http.Header{"X-Tenant": {"a"}} }), "body"},
+		{"a header more", post("429", func(was, now *Request) { now.header = http.Header{"X-Tenant": {"a"}} }), ""},
+		{"a header of the connection less", post("429", func(was, now *Request) { was.header = http.Header{"Upgrade": {"h2c"}, "Http2-Settings": {""}} }), ""},
+		{"another authorization", post("401", func(was, now *Request) { now.header = http.Header{"Authorization": {"b"}} }), ""},
+		{"a refresh between them", post("401", func(was, now *Request) { now.Others = 1 }), ""},
+		{"a refresh after 403", post("403", func(was, now *Request) { now.Others = 1 }), "vain"},
+	} {
+		if got := kindsOf(Rules{Most: 15}.Faults(test.run)); got != test.want {
+			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
+		}
+	}
+	if got := kindsOf(Rules{Most: 15, Idempotent: true}.Faults(post("500", same))); got != "" {
+		t.Errorf("got %q although it is idempotent", got)
+	}
+}
+
+func TestRules_End(t *testing.T) {
+	returned := func(name, result string, err error) *Run {
+		r := asking(way(name))
+		r.Returned, r.Result, r.Err = true, result, err
+		return r
+	}
+	failed := errors.New("failed")
+	unanswered := asking(way(Silence))
+	unanswered.requests[0].over = time.Time{}
+	late, deadline := returned(Silence, "", nil), asking(way("silence, a deadline of 10s"))
+	late.Returned, late.Late, deadline.Late = false, true, true
+	three := returned("three calls, kept connection closed", "", failed)
+	left, open, one := returned("400", "", failed), returned("400", "", failed), returned("400", "", failed)
+	left.Left, open.Open, one.Open = []string{"main.go:1"}, 2, 1
+	for _, test := range []struct {
+		name  string
+		rules Rules
+		run   *Run
+		want  string
+	}{
+		{"no answer", Rules{}, unanswered, "silent"},
+		{"late", Rules{}, late, "late"},
+		{"after a deadline", Rules{}, deadline, "late"},
+		{"an error", Rules{}, returned("503 throughout", "", failed), ""},
+		{"no error", Rules{}, returned("503 throughout", "", nil), "swallowed"},
+		{"half", Rules{Expected: "whole"}, returned("answer cut, closed", "wh", nil), "half"},
+		{"half is an error", Rules{Expected: "whole"}, returned("answer cut, closed", "wh", failed), ""},
+		{"the result is constant", Rules{Expected: "done"}, returned("answer cut, closed", "done", nil), ""},
+		{"a kept connection", Rules{Recovers: true}, returned(kept, "", failed), "stale"},
+		{"it does not retry 503", Rules{}, returned(kept, "", failed), ""},
+		{"the second call", Rules{}, three, "stale"},
+		{"goroutines", Rules{}, left, "left"},
+		{"two connections", Rules{}, open, "open"},
+		{"one connection", Rules{}, one, ""},
+	} {
+		test.rules.Most = 15
+		if got := kindsOf(test.rules.Faults(test.run)); got != test.want {
+			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
+		}
+	}
+}
+
+// Three of five runs must be alike in two waits, by 15 ms and 2 % in real time.
+func TestRules_Jitter(t *testing.T) {
+	w := way(Throughout)
+	for _, test := range []struct {
+		name  string
+		rules Rules
+		waits [][]time.Duration
+		want  string
+	}{
+		{"three alike", Rules{}, [][]time.Duration{{1000 * ms, 2000 * ms}, {1015 * ms, 2015 * ms}, {990 * ms, 1990 * ms}, {1500 * ms, 2500 * ms}, {700 * ms, 2700 * ms}}, "jitter"},
+		{"two alike", Rules{}, [][]time.Duration{{1000 * ms, 2000 * ms}, {1000 * ms, 2000 * ms}, {1500 * ms, 2500 * ms}}, ""},
+		{"in one wait", Rules{}, [][]time.Duration{{1000 * ms, 2000 * ms}, {1000 * ms, 2500 * ms}, {1000 * ms, 3500 * ms}}, ""},
+		{"by 16 ms", Rules{}, [][]time.Duration{{1000 * ms, 2000 * ms}, {1016 * ms, 2000 * ms}, {1032 * ms, 2000 * ms}}, ""},
+		{"by 3 %", Rules{}, [][]time.Duration{{100 * ms, 200 * ms}, {103 * ms, 206 * ms}, {106 * ms, 212 * ms}}, ""},
+		{"no waits", Rules{}, [][]time.Duration{{0, 0}, {0, 0}, {0, 0}}, ""},
+		{"a nanosecond in virtual time", Rules{Virtual: true}, [][]time.Duration{{time.Second, 2 * time.Second}, {time.Second, 2*time.Second + time.Microsecond}, {time.Second, 2*time.Second - time.Microsecond}}, ""},
+		{"alike in virtual time", Rules{Virtual: true}, [][]time.Duration{{time.Second, 2 * time.Second}, {time.Second, 2 * time.Second}, {time.Second, 2 * time.Second}}, "jitter"},
+		{"it is meant", Rules{NoJitter: true}, [][]time.Duration{{time.Second, 2 * time.Second}, {time.Second, 2 * time.Second}, {time.Second, 2 * time.Second}}, ""},
+	} {
+		var runs []*Run
+		for _, waits := range test.waits {
+			runs = append(runs, asking(w, waits...))
+		}
+		if got := kindsOf(test.rules.Jitter(runs)); got != test.want {
+			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
+		}
+	}
+}
