@@ -186,14 +186,10 @@ type found struct {
 // no time limit: end the callers' contexts first. A second Close waits too. Close inside f never returns.
 func (s *Shared[T]) Close() {
 	s.mu.Lock()
-	first := s.idle == nil
-	if first {
-		s.idle = make(chan struct{})
-		s.busy++
-	}
-	s.mu.Unlock()
-	if first {
+	if s.idle == nil {
 		s.shut()
+	} else {
+		s.mu.Unlock()
 	}
 	<-s.idle
 }

@@ -90,11 +90,7 @@ func (s *Shared[T]) run(r *round, row row) {
 		op = &next
 	}
 	var left *value[T]
-	defer func() {
-		if left != nil {
-			s.release(left)
-		}
-	}()
+	defer func() { s.release(left) }()
 	s.settle(r, op, func() { s.attempt(r, op, &left) })
 }
 
@@ -113,9 +109,6 @@ func (s *Shared[T]) attempt(r *round, op *Operation, left **value[T]) {
 		v.soonest = v.opened.Add(first)
 		if s.renewAt != nil {
 			v.renew = s.renewAt(opened)
-		}
-		if !v.renew.IsZero() && v.renew.Before(v.soonest) {
-			v.renew = v.soonest
 		}
 		s.mu.Lock()
 		living := r.ctx.Err() == nil
@@ -208,10 +201,10 @@ func (s *Shared[T]) settle(r *round, op *Operation, f func()) {
 		next := row{op: op, state: op.state, failed: failed, due: now.Add(delay), fires: fires}
 		s.mu.Lock()
 		s.row = next
-		alone := r.waiting == 0
+		raise := r.waiting == 0 || r.end == nil
 		s.complete(r, nil)
 		s.mu.Unlock()
-		if alone || r.end == nil {
+		if raise {
 			r.outcome.Raise()
 		}
 	}()
@@ -226,10 +219,11 @@ func (s *Shared[T]) complete(r *round, err error) {
 	}
 }
 
-// shut is the first call of Close.
+// shut is the first call of Close. The caller has the lock, which shut releases.
 func (s *Shared[T]) shut() {
 	defer s.done()
-	s.mu.Lock()
+	s.idle = make(chan struct{})
+	s.busy++
 	v, r, op, values := s.current.Swap(nil), s.round, s.row.op, slices.Clone(s.values)
 	s.unproven, s.row = nil, row{}
 	if r != nil {
@@ -248,7 +242,5 @@ func (s *Shared[T]) shut() {
 	if op != nil {
 		_ = op.Done(Outcome{Err: ErrClosed})
 	}
-	if v != nil {
-		s.release(v)
-	}
+	s.release(v)
 }

@@ -16,7 +16,7 @@ type value[T any] struct {
 	v       T
 	end     context.CancelCauseFunc // ends its life
 	opened  time.Time
-	soonest time.Time // the next open comes no earlier, although v is proven
+	soonest time.Time // the next open comes no earlier, although v is proven or to be renewed
 	renew   time.Time // of RenewAt; zero: never
 	proven  atomic.Bool
 	users   atomic.Int64 // calls of f that have it, and one while it is the current value
@@ -92,7 +92,7 @@ func (s *Shared[T]) wait(ctx context.Context) (*value[T], error) {
 // renewAhead begins an open if it is time to renew v.
 func (s *Shared[T]) renewAhead(ctx context.Context, v *value[T]) {
 	now := s.config.clockUnder(ctx).Now()
-	if now.Before(v.renew) {
+	if now.Before(v.renew) || now.Before(v.soonest) {
 		return
 	}
 	base, fires := openContext(ctx), s.config.fires()
@@ -105,10 +105,7 @@ func (s *Shared[T]) renewAhead(ctx context.Context, v *value[T]) {
 
 // openContext returns the context of an open that a caller begins.
 func openContext(caller context.Context) context.Context {
-	if c := clock.From(caller); !clock.IsSystem(c) {
-		return clock.With(context.Background(), c)
-	}
-	return context.Background()
+	return clock.With(context.Background(), clock.From(caller))
 }
 
 // use calls f with v, and releases v. broken says that f's error has s's mark; end is the error with which the policy
@@ -173,9 +170,9 @@ func (s *Shared[T]) breaks(v *value[T], err error) error {
 	return r.err
 }
 
-// release ends a use of v.
+// release ends a use of v, if it is not nil.
 func (s *Shared[T]) release(v *value[T]) {
-	if v.users.Add(-1) == 0 {
+	if v != nil && v.users.Add(-1) == 0 {
 		s.dispose(v)
 	}
 }

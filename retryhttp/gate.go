@@ -44,15 +44,13 @@ func (x *exchange) passGate() error {
 		now, host := x.clock().Now(), x.Request.URL.Host
 		g.mu.Lock()
 		c := g.closed[host]
-		rest := c.until.Sub(now)
-		if rest <= 0 {
+		if !c.until.After(now) {
 			delete(g.closed, host)
-		}
-		g.mu.Unlock()
-		if rest <= 0 {
+			g.mu.Unlock()
 			break
 		}
-		if err := attempt.WaitFor(x.ctx, x.transport.policy, c.by, rest); err != nil {
+		g.mu.Unlock()
+		if err := attempt.WaitFor(x.ctx, x.transport.policy, c.by, c.until.Sub(now)); err != nil {
 			if e, ok := errors.AsType[*retry.Error](err); ok {
 				e.Cause = &unsentError{e.Cause}
 			}
@@ -74,9 +72,6 @@ func (x *exchange) closeGate() {
 	e, ok := errors.AsType[*StatusError](x.failure)
 	if !ok {
 		e = x.newStatusError(nil)
-	}
-	if e.after <= 0 {
-		return
 	}
 	host, now := x.Request.URL.Host, x.clock().Now()
 	c := closing{now.Add(min(e.after, time.Hour)), e}

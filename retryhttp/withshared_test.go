@@ -366,6 +366,34 @@ func ending(ctx *context.Context, d time.Duration) context.CancelFunc {
 	return cancel
 }
 
+type pooled struct {
+	http.RoundTripper
+	closed bool
+}
+
+func (b *pooled) CloseIdleConnections() { b.closed = true }
+
+func TestWithShared_ClosesTheIdleConnectionsOfItsBase(t *testing.T) {
+	base := &pooled{RoundTripper: newScript(ok)}
+	(&http.Client{Transport: retryhttp.WithShared(base, numbers(constant(0)), setToken)}).CloseIdleConnections()
+	if !base.closed {
+		t.Error("they are not closed")
+	}
+}
+
+func TestWithShared_KeepsItsStatuses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shared, statuses := numbers(constant(0)), []int{403}
+		transport := retryhttp.WithShared(newScript(status(403, ""), ok), shared, setToken, statuses...)
+		statuses[0] = 404
+		_ = shared.Do(t.Context(), func(context.Context, int) error { return nil })
+		resp, err := transport.RoundTrip(get(t, t.Context()))
+		if got := read(t, resp, err); got != "200 fine" {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
 func TestWithShared_InvalidArguments(t *testing.T) {
 	shared := numbers(constant(0))
 	check.Panics(t, "retryhttp: WithShared: s is nil", func() { retryhttp.WithShared[int](nil, nil, setToken) })
