@@ -1,10 +1,13 @@
 package prove
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"sync"
 	"time"
 
@@ -46,7 +49,7 @@ func (m *measuring) undisturbed(ctx context.Context) error {
 		case !r.Returned:
 			return fmt.Errorf("prove: undisturbed: the call has not returned after %v", m.Within)
 		}
-		m.target = target
+		m.target, m.startup = target, max(m.startup, r.Startup)
 	}
 	if one, two := m.first[0].Result, m.first[1].Result; one != two {
 		return fmt.Errorf("prove: two undisturbed results differ: %q and %q; a result must not contain a time or an address", one, two)
@@ -132,13 +135,14 @@ func (m *measuring) play(ctx context.Context, w calls.Way) *calls.Run {
 		}()
 		r.Result, r.Err = m.Client(running, Run{Name: "call", Addr: addr, Server: m.Server})
 	}()
+	begun := m.clock.now()
 	first := m.watch(ctx, w, s, done, started)
 	var out calls.Run
 	if returned := m.within(done, 0); returned {
 		out = *r
 		out.Returned = true
 	}
-	out.Took = m.clock.now().Sub(first)
+	out.Startup, out.Took = first.Sub(begun), m.clock.now().Sub(first)
 	s.Fill(&out)
 	if !out.Returned {
 		s.Note("the program is told to end")
@@ -233,11 +237,6 @@ func (m *measuring) watch(ctx context.Context, w calls.Way, s *calls.Server, don
 		}
 		if first.IsZero() && !seen.First.IsZero() {
 			first = now()
-			if w.Name == calls.Undisturbed {
-				m.mu.Lock()
-				m.startup = max(m.startup, first.Sub(begin))
-				m.mu.Unlock()
-			}
 		}
 		if !first.IsZero() {
 			started()
@@ -288,4 +287,19 @@ func (m *measuring) until(d time.Duration, condition func() bool) bool {
 		}
 	}
 	return true
+}
+
+// passing passes requests on, as they are.
+var passing = &http.Transport{DisableKeepAlives: true, DisableCompression: true}
+
+// pass passes a request on to the server.
+func (c Calls) pass(r *http.Request, body []byte) (*http.Response, error) {
+	out := r.Clone(r.Context())
+	out.URL.Scheme, out.URL.Host, out.RequestURI = "http", c.Server, ""
+	out.Body, out.ContentLength, out.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
+	if len(body) == 0 {
+		out.Body = http.NoBody
+	}
+	out.Header.Del("Expect")
+	return passing.RoundTrip(out)
 }

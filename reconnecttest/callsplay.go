@@ -102,7 +102,7 @@ func (c *caller) watch(s *session, server *calls.Server, refused *refusing, r *c
 			over, expired = true, true
 		case <-server.News:
 			seen := server.Look()
-			over = seen.Hot || refused.isHot()
+			over = seen.Hot || refused.hot()
 			if r.Way.Told && !seen.Answered.IsZero() {
 				over = s.within(toldAfter) || true
 			}
@@ -174,24 +174,18 @@ func (r *refusing) refuses() bool {
 	} else if !r.free.IsZero() {
 		r.waits = append(r.waits, now.Sub(r.free))
 		r.free = time.Time{}
-		if r.hot() {
-			select {
-			case r.server.News <- struct{}{}:
-			default:
-			}
+		select {
+		case r.server.News <- struct{}{}: // it may be hot
+		default:
 		}
 	}
 	return r.way.Refused < 0 || now.Sub(r.first) < r.way.Refused
 }
 
-func (r *refusing) isHot() bool {
+// hot reports whether so many waits in a row are none that nothing more need be seen.
+func (r *refusing) hot() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.hot()
-}
-
-// hot reports whether so many waits in a row are none that nothing more need be seen. The caller holds the mutex.
-func (r *refusing) hot() bool {
 	last := r.waits[max(0, len(r.waits)-noWaits):]
 	return len(last) == noWaits && slices.Max(last) <= noWait
 }

@@ -16,6 +16,7 @@ type Run struct {
 	Err      error
 	Panicked string
 	Returned bool            // by itself, before it was told to end
+	Startup  time.Duration   // until its first request
 	Took     time.Duration   // from its first request until it returned, or was told to end
 	Late     bool            // it has not returned in time when it was told to, or at its deadline
 	Open     int             // connections that it has not closed

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -62,12 +63,12 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) {
 	defer context.AfterFunc(ctx, func() { _ = l.Close() })()
 	for {
 		c, err := l.Accept()
-		if err != nil && ctx.Err() == nil && isTemporary(err) {
+		switch {
+		case ctx.Err() != nil || errors.Is(err, net.ErrClosed):
+			return
+		case err != nil: // too many open files, say
 			time.Sleep(calm)
 			continue
-		}
-		if err != nil {
-			return
 		}
 		s.mu.Lock()
 		k := &conn{Conn: c, number: len(s.conns) + 1, since: time.Now()}
@@ -79,12 +80,6 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) {
 			_ = k.Close()
 		})
 	}
-}
-
-// isTemporary reports whether a listener may accept connections later, as after too many open files.
-func isTemporary(err error) bool {
-	t, ok := err.(interface{ Temporary() bool })
-	return ok && t.Temporary()
 }
 
 // reset ends a connection with RST, so that an error follows.
@@ -223,7 +218,8 @@ func (s *Server) reply(ctx context.Context, c *conn, r *http.Request, body []byt
 			s.served++
 		}
 	}
-	s.timeline.Note("%s", s.describe(a, head))
+	s.timeline.Note("%s %s%s", head.Get("Status"), head.Get("Retry-After"), [...]string{"", ", and the server closes the connection", "", ": reset",
+		": closed", ": half of it, closed", ": half of it, reset", ": half of it, in chunks, closed"}[a.fate])
 	s.mu.Unlock()
 	if len(text) > 0 {
 		_, _ = c.Write(text)
@@ -303,16 +299,6 @@ func response(head http.Header, content []byte, a answer) []byte {
 		text.Write(content)
 	}
 	return text.Bytes()
-}
-
-// describe returns what the server does, for the timeline. The caller holds the mutex.
-func (s *Server) describe(a answer, head http.Header) string {
-	text := head.Get("Status")
-	if after := head.Get("Retry-After"); after != "" {
-		text += ", Retry-After: " + after
-	}
-	return map[fate]string{whole: text, ended: text + ", and the server closes the connection", reset: "reset", closed: "closed",
-		half: "half of " + text + ", closed", halfReset: "half of " + text + ", reset", chunks: "half of " + text + " in chunks, closed"}[a.fate]
 }
 
 // Note writes a line of the timeline.
