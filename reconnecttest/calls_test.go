@@ -42,6 +42,9 @@ func text(s string) func(int) io.Reader { return func(int) io.Reader { return st
 
 // Each kind is found in a caller that has that fault alone.
 func TestCheckCalls_WrongCallers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("each takes half a second")
+	}
 	jittered := func(d time.Duration) time.Duration { return d/2 + rand.N(d/2) }
 	post := byLoop{method: http.MethodPost, body: text("order")}
 	once := strings.NewReader
@@ -125,6 +128,9 @@ func seeded(dial reconnecttest.Dial) func(context.Context) (string, error) {
 
 // Callers that come near to a fault are not blamed.
 func TestCheckCalls_RightCallers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("each takes half a second")
+	}
 	post := byLoop{method: http.MethodPost, body: text("order")}
 	for name, make := range map[string]newCaller{
 		"a loop by hand":               byLoop{}.caller,
