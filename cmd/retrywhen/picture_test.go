@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"testing"
 )
 
@@ -107,28 +106,4 @@ func render(t *testing.T, args ...string) image.Image {
 		t.Fatalf("%q: %v", args, err)
 	}
 	return drawn
-}
-
-// Herds with very different ends have their own axes.
-func TestSimHerdChoosesItsAxis(t *testing.T) {
-	const own = "has its own time axis"
-	for line, want := range map[string]bool{
-		"--runs=1":                             false,
-		"--runs=1|constant d=1s|constant d=8s": false,
-		"--runs=1|constant d=1s|constant d=9s": true,
-		"--runs=1|constant d=1s":               false,
-	} {
-		file := filepath.Join(t.TempDir(), "herd.svg")
-		args := append([]string{"sim", "herd", "-o", file}, strings.FieldsFunc(line, func(r rune) bool { return r == '|' })...)
-		if _, _, err := inProcess(t, args...); err != nil {
-			t.Fatal(err)
-		}
-		got, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if strings.Contains(string(got), own) != want {
-			t.Errorf("%s: own axes: %v, want %v", line, !want, want)
-		}
-	}
 }

@@ -372,7 +372,7 @@ func browserControls(t *testing.T, ctx context.Context, address string) {
 			control{"place", "by-ordinal", []string{"golines"}, nil},
 			control{"own-y", "true", []string{"outage"}, nil}),
 		TabChoose: {
-			{"affected", "90", []string{"choose", "choose-policy", "golines"}, nil},
+			{"affected", "900", []string{"choose", "choose-policy", "golines"}, nil},
 			{"capacity", "9", []string{"choose", "choose-policy", "golines"}, nil},
 			{"fleet", "30", []string{"choose-policy", "choose"}, nil},
 			{"patience", "700ms", []string{"choose-policy"}, []string{"choose"}},

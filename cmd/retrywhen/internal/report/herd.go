@@ -46,7 +46,6 @@ type HerdResult struct {
 	Runs       int                  `json:"runs"`
 	PeakWindow time.Duration        `json:"peakWindow"`
 	DeadWindow time.Duration        `json:"deadWindow"`
-	Own        bool                 `json:"-"` // each strategy has its own time axis
 	Strategies []HerdStrategyResult `json:"strategies"`
 	of         Herd
 	compared
@@ -128,11 +127,7 @@ func (h Herd) retries(ctx context.Context) (*HerdResult, error) {
 			shortest = herd.End
 		}
 	}
-	r.Own = r.End() > mostEnds*max(shortest, 1)
-	r.PeakWindow = axis.Step(shortest, 600)
-	if longest := r.End(); !r.Own && longest > 0 {
-		r.PeakWindow = ChartBin(longest) // the bars of the charts are those windows
-	}
+	r.PeakWindow = ChartBin(r.End())                       // the bars of the charts are those windows
 	r.DeadWindow = axis.Step(shortest, h.Jobs*h.Retries/3) // at random times about one in twenty windows is empty
 	return r, nil
 }
@@ -186,18 +181,6 @@ func (r *HerdResult) End() time.Duration {
 	return end
 }
 
-// mostEnds is the maximum ratio between the ends of herds on one time axis: the chart of a shorter herd would be too
-// narrow.
-const mostEnds = 8
-
-// end returns the end of x's time axis.
-func (r *HerdResult) end(x *HerdStrategyResult) time.Duration {
-	if r.Own {
-		return x.Herd.End
-	}
-	return r.End()
-}
-
 // JSON returns the result, without the time of each retry.
 func (r *HerdResult) JSON() any {
 	short := *r
@@ -210,27 +193,6 @@ func (r *HerdResult) JSON() any {
 		}
 	}
 	return short
-}
-
-// barBin returns the width of the bars of the chart that ends at end, next to others with these ends. It is one for
-// all, so that their heights can be compared, unless the longest one would then have too many bars, or the shortest too
-// few.
-func barBin(end time.Duration, all []time.Duration) time.Duration {
-	const most, least = 1500, 10
-	var shortest, longest time.Duration
-	for _, end := range all {
-		longest = max(longest, end)
-		if end > 0 && (shortest == 0 || end < shortest) {
-			shortest = end
-		}
-	}
-	if longest == 0 { // all at once
-		return time.Second
-	}
-	if bin := max(ChartBin(shortest), axis.Step(longest, most)); bin <= shortest/least {
-		return bin
-	}
-	return ChartBin(end)
 }
 
 // ChartBin returns the width of the bars of a chart that ends at end.
@@ -270,7 +232,7 @@ func (h *HerdResult) Text(width int) []string {
 // chart returns the dots and the load under them.
 func (h *HerdResult) chart(s *HerdStrategyResult, width int) []string {
 	const dotLines, barLines = 6, 3
-	span := console.Span{Most: h.end(s), Width: chartWidth(width)}
+	span := console.Span{Most: h.End(), Width: chartWidth(width)}
 	dots := console.NewDots(span.Width, dotLines)
 	for job := range s.Herd.Jobs {
 		for k := range s.Herd.Retries {
@@ -303,9 +265,6 @@ func (h *HerdResult) Figure() picture.Figure {
 		Columns: min(columns, max(len(drawn), 1)),
 		Note:    fmt.Sprintf("%d jobs fail together at time 0. Above: a dot for each retry, from violet (first) to yellow (last). Below: the load.", h.Jobs),
 	}
-	if h.Own && len(drawn) > 1 {
-		f.Note += " Each chart has its own time axis."
-	}
 	for i := 0; i < len(drawn); i += f.Columns {
 		row := drawn[i:min(i+f.Columns, len(drawn))]
 		var below []picture.Panel
@@ -330,7 +289,7 @@ const dotsHeight, loadHeight = 210, 80
 // panels returns the dots of a strategy, about mostDots of them, and its load.
 func (h *HerdResult) panels(s *HerdStrategyResult, mostDots int, highest float64) (dots, load picture.Panel) {
 	const mostLines = 300
-	end := h.end(s)
+	end := h.End()
 	x := picture.Axis{Most: end.Seconds() * 1.01, Ticks: axis.Times(end, 6)}
 	step := max(s.Herd.Jobs*s.Herd.Retries/mostDots, 1)
 	name := s.Name
@@ -363,9 +322,6 @@ func (h *HerdResult) panels(s *HerdStrategyResult, mostDots int, highest float64
 		return dots, load
 	}
 	i := slices.IndexFunc(h.Strategies, func(x HerdStrategyResult) bool { return x.Name == s.Name })
-	if h.Own {
-		highest = float64(max(slices.Max(counts), 1))
-	}
 	load.Y = picture.Axis{Most: highest, Ticks: axis.Numbers(highest, 3), Label: "retries in " + axis.Time(bin)}
 	all := make([]picture.Bar, len(counts))
 	for k, n := range counts {
@@ -392,20 +348,11 @@ func jobLines(r *sim.HerdResult) []picture.Point {
 	return points
 }
 
-// load returns the load of a strategy's chart.
+// load returns the load of a strategy's chart, with bars of one width for all.
 func (h *HerdResult) load(x *HerdStrategyResult) (bin time.Duration, counts []int64, err error) {
-	var ends []time.Duration
-	for i := range h.Strategies {
-		if y := &h.Strategies[i]; y.Herd != nil {
-			ends = append(ends, h.end(y))
-		}
-	}
-	bin = barBin(h.end(x), ends)
+	bin = h.PeakWindow
 	load, err := x.Herd.Load(bin)
-	if err != nil {
-		return 0, nil, err
-	}
-	return bin, load.Counts, nil
+	return bin, load.Counts, err
 }
 
 // highest returns the highest bar of all charts of the load.
