@@ -52,7 +52,7 @@ func agents(t *testing.T) string {
 		fmt.Fprintf(&s, "%s: %s\n", signature[0], declared(t, signature[0], signature[1]))
 	}
 	s.WriteString("```\n\n" +
-		"- [README.md](README.md#a-feed): a whole feed, with its connection, policy, handler and test. Begin with it.\n" +
+		"- [README.md](README.md#keep-a-feed-alive): a whole feed, with its connection, policy, handler and test. Begin with it.\n" +
 		"- [docs/README.md](docs/README.md): which of Do, Attempts, RetryWhen, Resume, ResumeMarked, Poll, FromCallbacks, MapRetry to use\n" +
 		"- [docs/recipes.md](docs/recipes.md#the-rules-of-the-position): the rules of the position, polling, handlers that fail, silence\n" +
 		"- [examples/recipes](docs/recipes.md#recipes): feeds of Postgres, Kafka, NATS, Redis, etcd, MQTT, gRPC, WebSocket and others\n" +
