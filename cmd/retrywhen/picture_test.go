@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/picture"
 )
 
 // The pictures of the documents are what this command writes. To update one, run the command with that file as its
@@ -43,6 +45,26 @@ func TestPictures(t *testing.T) {
 		}
 		if !bytes.Equal(got, want) {
 			t.Errorf("docs/img/%s is not what the command writes: retrywhen sim %q", name, args)
+		}
+	}
+}
+
+// TestDrawnPictures compares the pictures that no command writes. RETRYWHEN_DRAW=1 writes them.
+func TestDrawnPictures(t *testing.T) {
+	_ = os.Getenv("RETRYWHEN_DOCUMENTS") // as in TestPictures
+	for name, figure := range map[string]picture.Figure{"feed.svg": feedPicture()} {
+		var got bytes.Buffer
+		if err := figure.SVG(&got); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join("..", "..", "docs", "img", name)
+		if os.Getenv("RETRYWHEN_DRAW") != "" {
+			if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil { //nolint:gosec // a document
+				t.Fatal(err)
+			}
+		}
+		if want, err := os.ReadFile(file); err != nil || !bytes.Equal(got.Bytes(), want) {
+			t.Errorf("docs/img/%s is not what %s draws (%v): RETRYWHEN_DRAW=1 go test ./cmd/retrywhen -run TestDrawnPictures", name, t.Name(), err)
 		}
 	}
 }

@@ -52,7 +52,7 @@ type Axis struct {
 // Point is a point of a panel, in the units of its axes.
 type Point struct{ X, Y float64 }
 
-// Mark is Dots, Line, Band, Bars, Rule or Level.
+// Mark is Dots, Line, Band, Bars, Rule, Level or Text.
 type Mark interface {
 	draw(s *svg, at func(Point) Point)
 }
@@ -100,6 +100,17 @@ type Level struct {
 	Y     float64
 	Most  float64 // of the X axis
 	Label string
+}
+
+// Text is a small text whose base line is centred at a point.
+type Text struct {
+	At    Point
+	Text  string
+	Color Color
+}
+
+func (t Text) draw(s *svg, at func(Point) Point) {
+	s.text(at(t.At), t.Text, small, middle, t.Color)
 }
 
 func (d Dots) draw(s *svg, at func(Point) Point) {
