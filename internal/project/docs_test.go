@@ -12,7 +12,7 @@ import (
 )
 
 // withCode are the documents with Go blocks. Tests run those of durable.md in durable/embedded, and the others in docs.
-var withCode = []string{"README.md", "docs/choosing.md", "docs/durable.md", "docs/recipes.md", "docs/testing.md", "docs/tutorial.md"}
+var withCode = []string{"README.md", "docs/choosing.md", "docs/durable.md", "docs/recipes.md", "docs/shared.md", "docs/testing.md", "docs/tutorial.md"}
 
 // TestTheDocumentsCodeIsTested looks for code in other documents. AGENTS.md quotes these.
 func TestTheDocumentsCodeIsTested(t *testing.T) {
