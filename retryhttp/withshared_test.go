@@ -114,9 +114,9 @@ func TestWithShared_AfterA401WithoutAnotherValue(t *testing.T) {
 
 func TestWithShared_ReturnsOtherResponsesAndErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		base := newScript(failure(errCut), status(403, "no"), status(500, "oops"), valid(1))
+		base := newScript(failure(errCut), failure(&retryhttp.StatusError{Status: "own"}), status(403, "no"), status(500, "oops"), valid(1))
 		transport := retryhttp.WithShared(base, numbers(retry.New(backoff.Constant(time.Second))), setToken)
-		for _, want := range []string{errCut.Error(), "403 no", "500 oops", "200 with token 1"} {
+		for _, want := range []string{errCut.Error(), "retryhttp:  : own", "403 no", "500 oops", "200 with token 1"} {
 			resp, err := transport.RoundTrip(get(t, t.Context()))
 			if got := read(t, resp, err); got != want {
 				t.Errorf("got %s, want %s", got, want)
