@@ -80,6 +80,8 @@ var realSubjects = []realSubject{
 		map[prove.Kind]string{},
 	},
 	discordSubject,
+	pahoPythonSubject,
+	reconnectingWebSocketSubject,
 }
 
 // TestRealTime needs servers of Debian's, and a minute or two for each client. It logs what is found, and why.
