@@ -1,14 +1,19 @@
 package embedded_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go"
 
 	"github.com/retrywhen/retrywhen/durable"
 	"github.com/retrywhen/retrywhen/durable/embedded"
@@ -150,4 +155,183 @@ func TestAQueueThatBeginsAgainLosesNoJob(t *testing.T) {
 			}
 		}
 	}
+}
+
+// account says what became of the jobs of a queue that begins again. A job's data is its name, and the number of the
+// fault after which it was put last.
+type account struct {
+	mu    sync.Mutex
+	wants map[string]time.Time // when the last put of a job was confirmed
+	data  map[string]string    // of the last put, "" if the job was there already
+	done  map[string]map[string]time.Time
+}
+
+// has notes that a job is stored with the data, or that it was there already if data is "".
+func (a *account) has(name, data string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.wants[name], a.data[name] = time.Now(), data
+}
+
+// did notes that an attempt has succeeded.
+func (a *account) did(name, data string, began time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.done[name] == nil {
+		a.done[name] = make(map[string]time.Time)
+	}
+	a.done[name][data] = began
+}
+
+// isDone reports whether the job that is stored was done: the one that was put last, or if that was there already, any in
+// an attempt that has begun since.
+func (a *account) isDone(name string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for data, began := range a.done[name] {
+		if data == a.data[name] || a.data[name] == "" && began.After(a.wants[name]) {
+			return true
+		}
+	}
+	return false
+}
+
+// Jobs are put and attempted while the queue is deleted and opened again, its server comes back with older disks, also
+// with those from before a deletion, and workers die. After each of these, the jobs that are not done are put again.
+// At the end each is done or dead as expected, and none is both.
+func TestAttack_TheLedgerOfAQueueThatBeginsAgain(t *testing.T) {
+	t.Parallel()
+	const workers = 3
+	jobs, rounds := 1000, 8
+	if nightly() {
+		jobs, rounds = 5000, 60
+	}
+	seed := uint64(time.Now().UnixNano())
+	random := rand.New(rand.NewPCG(seed, 0))
+	config := durable.Config{Name: "q", Lease: 2 * time.Second, Policy: crashPolicy, Remember: time.Hour, MaxCrashes: 1000, Grace: 1}
+	b := beginsAgain{t: t, dir: t.TempDir(), port: freePort(t)}
+	b.start()
+	a := account{wants: make(map[string]time.Time), data: make(map[string]string), done: make(map[string]map[string]time.Time)}
+	handler := func(ctx context.Context, job *durable.Job) error {
+		began := time.Now()
+		pause := time.Duration(rand.IntN(4)) * time.Millisecond
+		if rand.IntN(40) == 0 {
+			pause = time.Duration(rand.IntN(2500)) * time.Millisecond
+		}
+		time.Sleep(pause)
+		name, _, _ := strings.Cut(string(job.Data), " ")
+		if job.Attempt <= failures(name) {
+			return errors.New("no")
+		}
+		a.did(name, string(job.Data), began)
+		return nil
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	var gone atomic.Int64
+	conns := make([]atomic.Pointer[nats.Conn], workers)
+	for i := range conns {
+		running.Go(func() {
+			for ctx.Err() == nil {
+				nc, err := nats.Connect(b.url(), nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond), nats.RetryOnFailedConnect(true))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				conns[i].Store(nc)
+				q, err := durable.Open(ctx, nc, config)
+				if err == nil {
+					err = q.Work(ctx, 16, handler)
+					q.Close()
+				}
+				if errors.Is(err, durable.ErrGone) {
+					gone.Add(1)
+				}
+				nc.Close()
+			}
+		})
+	}
+	defer running.Wait()
+	defer stop()
+	reopen := func() *durable.Queue { return open(t, b.url(), config) }
+	name := func(i int) string { return "job-" + strconv.Itoa(i) }
+	sent, epoch := 0, 0
+	putAll := func(q *durable.Queue, numbers []int) {
+		var all []durable.NewJob
+		for _, i := range numbers {
+			job := durable.NewJob{Data: fmt.Appendf(nil, "%s in %d", name(i), epoch)}
+			if i%2 == 0 {
+				job.Options = []durable.PutOption{durable.PutID(name(i))}
+			}
+			all = append(all, job)
+		}
+		for n, r := range q.PutAll(ctx, all) {
+			switch {
+			case r.Err == nil:
+				a.has(name(numbers[n]), string(all[n].Data))
+			case errors.Is(r.Err, durable.ErrExists):
+				a.has(name(numbers[n]), "")
+			default:
+				t.Errorf("seed %d: put %s: %v", seed, name(numbers[n]), r.Err)
+			}
+		}
+	}
+	did := make(map[string]int)
+	backups := []string{copied(t, b.dir)}
+	q := reopen()
+	for round := range rounds {
+		var next []int
+		for ; sent < (round+1)*jobs/rounds; sent++ {
+			next = append(next, sent)
+		}
+		putAll(q, next)
+		time.Sleep(time.Duration(random.IntN(1000)) * time.Millisecond)
+		switch what := round % 4; what {
+		case 0:
+			did["workers killed"]++
+			if nc := conns[random.IntN(workers)].Load(); nc != nil {
+				nc.Close()
+			}
+			continue
+		case 1, 3:
+			did["older disks"]++
+			epoch++
+			b.restart(copied(t, backups[random.IntN(len(backups))]))
+		case 2:
+			did["deletions"]++
+			epoch++
+			if err := q.Delete(ctx); err != nil {
+				t.Error(err)
+			}
+		}
+		q = reopen()
+		var open []int
+		for i := range sent {
+			if !a.isDone(name(i)) {
+				open = append(open, i)
+			}
+		}
+		putAll(q, open)
+		backups = append(backups, copied(t, b.dir))
+	}
+	untilEmpty(t, q)
+	dead := make(map[string]string) // the causes, by the names and by the data
+	for letter, err := range q.Dead().All(ctx) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, _, _ := strings.Cut(string(letter.Data), " ")
+		dead[name], dead[string(letter.Data)] = letter.Cause, letter.Cause
+	}
+	died := 0
+	for i := range jobs {
+		n, done := failures(name(i)), a.isDone(name(i))
+		switch cause := dead[cmp.Or(a.data[name(i)], name(i))]; {
+		case n <= 3 && (!done || cause != ""), n > 3 && (done || cause != "limit of 3 retries"):
+			t.Errorf("seed %d: %s fails %d times: done %t, dead by %q", seed, name(i), n, done, cause)
+		case n > 3:
+			died++
+		}
+	}
+	t.Logf("seed %d: %v; %d jobs = %d done + %d dead; Work has ended with ErrGone %d times", seed, did, jobs, jobs-died, died, gone.Load())
 }
