@@ -39,9 +39,14 @@ func (b *backend) consumer(s stage) jetstream.Consumer {
 }
 
 // ask makes a request that many users may not make. The server reports that outside of the response, which then never
-// comes. ask looks for such a report after a moment, then less and less often, and returns it.
+// comes. ask looks for such a report after a moment, then less and less often, and returns it. If ctx has no deadline, ask
+// waits for laterWait.
 func (b *backend) ask(ctx context.Context, subject string, request func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, laterWait)
+	within := laterWait
+	if deadline, is := ctx.Deadline(); is {
+		within = time.Until(deadline)
+	}
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	before, done := b.nc.LastError(), make(chan error, 1)
 	go func() { done <- request(ctx) }()

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/retrywhen/retrywhen/durable"
 	"github.com/retrywhen/retrywhen/durable/embedded"
@@ -334,4 +335,49 @@ func TestAttack_TheLedgerOfAQueueThatBeginsAgain(t *testing.T) {
 		}
 	}
 	t.Logf("seed %d: %v; %d jobs = %d done + %d dead; Work has ended with ErrGone %d times", seed, did, jobs, jobs-died, died, gone.Load())
+}
+
+// Processes open a queue while it is deleted, again and again. At the end it can be opened, and works.
+func TestAQueueIsDeletedWhileOthersOpenIt(t *testing.T) {
+	t.Parallel()
+	srv := start(t)
+	ctx, stop := context.WithCancel(t.Context())
+	var opening sync.WaitGroup
+	var opened, failed atomic.Int64
+	for range 4 {
+		nc := connect(t, srv)
+		opening.Go(func() {
+			for ctx.Err() == nil {
+				q, err := durable.Open(ctx, nc, durable.Config{Name: "q"})
+				if err != nil { // of many kinds: the server deletes while it creates
+					failed.Add(1)
+					continue
+				}
+				opened.Add(1)
+				q.Close()
+			}
+		})
+	}
+	js, err := jetstream.New(connect(t, srv))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 100 {
+		time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond)
+		if err := js.DeleteStream(ctx, "retrywhen-q"); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
+			t.Error(err)
+		}
+	}
+	stop()
+	opening.Wait()
+	t.Logf("opened %d times, failed %d times", opened.Load(), failed.Load())
+	var q *durable.Queue
+	eventually(t, "it can be opened", func() bool {
+		q, err = durable.Open(t.Context(), connect(t, srv), durable.Config{Name: "q"})
+		return err == nil
+	})
+	t.Cleanup(func() { q.Close() })
+	put(t, q, "")
+	work(t, q, 1, func(context.Context, *durable.Job) error { return nil })
+	untilEmpty(t, q)
 }

@@ -59,6 +59,9 @@ func TestMain(m *testing.M) {
 // nightly reports whether to run the long forms of the tests that kill processes.
 func nightly() bool { return os.Getenv("RETRYWHEN_NIGHTLY") == "1" }
 
+// quiet reports whether nothing else runs, so that leases do not run out while their workers live.
+func quiet() bool { return os.Getenv("RETRYWHEN_QUIET") == "1" }
+
 // anybody removes the authorization, for servers that a test restarts or knows only by their port.
 var anybody = embedded.Options(func(o *server.Options) { o.Authorization = "" })
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"github.com/retrywhen/retrywhen/backoff"
@@ -19,7 +20,8 @@ import (
 
 func start(t testing.TB, options ...embedded.Option) *embedded.Server {
 	t.Helper()
-	srv, err := embedded.Start(t.TempDir(), options...)
+	busy := embedded.Options(func(o *server.Options) { o.AuthTimeout = 60 }) // on a busy machine
+	srv, err := embedded.Start(t.TempDir(), append(options, busy)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +82,9 @@ func open(t testing.TB, server any, c durable.Config) *durable.Queue {
 	if c.Grace == 0 {
 		c.Grace = 1 // the tests need not wait
 	}
-	q, err := durable.Open(t.Context(), connect(t, server), c)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	q, err := durable.Open(ctx, connect(t, server), c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -153,10 +154,14 @@ func Start(t *testing.T, file string, kill int, args ...string) *exec.Cmd {
 // End waits until the program has killed itself, or, if that is not wanted, ended well.
 func End(t *testing.T, program *exec.Cmd, killed bool) {
 	t.Helper()
-	watchdog := time.AfterFunc(time.Minute, func() { _ = program.Process.Kill() })
+	within := time.Duration(math.MaxInt64)
+	if deadline, is := t.Deadline(); is {
+		within = time.Until(deadline) - 5*time.Second // for the rest of the test
+	}
+	watchdog := time.AfterFunc(within, func() { _ = program.Process.Kill() })
 	err := program.Wait()
 	if !watchdog.Stop() {
-		t.Fatal("the program has not ended after a minute")
+		t.Fatal("the program has not ended before the test must")
 	}
 	code := program.ProcessState.ExitCode() // of a killed program -1, and 1 on Windows
 	if was := code == -1 || code == 1; was != killed || !was && err != nil {
