@@ -210,7 +210,7 @@ func (c *observing) Over(*attempt.Subscription, attempt.End) {}
 func (c *observing) Failed(*attempt.Failure)                 {}
 func (c *observing) Begins()                                 {}
 func (c *observing) Works()                                  { c.recovered++ }
-func (c *observing) Ended(*attempt.End)                      {}
+func (c *observing) Ended(attempt.End)                       {}
 
 // A bookmark is no delivered value: it is not in Items. It ends an outage.
 func TestResumeMarked_ABookmarkIsNoProgress(t *testing.T) {

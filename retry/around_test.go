@@ -121,6 +121,13 @@ func TestHandlers_Late(t *testing.T) {
 			feedOf(0, 5),
 			"attempts [], works [], 0 recovered after 0s, done none",
 		},
+		"something else answers in between": {
+			func(p retry.Policy, all failures) failures {
+				return p.Handle(all.Take(1)).Merge(all.Skip(1).Delay(time.Second))
+			},
+			feedOf(0, 0, 1),
+			"attempts [1 3], works [3], 1 recovered after 1h0m2s, done 3/1 in 1h0m2s",
+		},
 		"it sees each failure too late, but the last": {
 			func(p retry.Policy, all failures) failures {
 				return everySecond(2).Merge(p.Handle(all.Delay(1500 * time.Millisecond)))
@@ -249,4 +256,19 @@ func TestHandlers_TheHandlerEndsBefore(t *testing.T) {
 			t.Errorf("attempts %v, done %+v, want %+v", r.attempts, r.done, want)
 		}
 	})
+}
+
+// A hook that ends the context prevents the decision about a retry.
+func TestHandlers_AHookEndsTheContext(t *testing.T) {
+	for name, handler := range handlers {
+		bubble(t, name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			p := every(time.Second, retry.OnRetry(func(context.Context, retry.Event) { t.Error("OnRetry") }),
+				retry.OnAttempt(func(context.Context, retry.AttemptEnd) { cancel() }))
+			err := feedOf(0, 0, 0).RetryWhen(handler(p)).ForEach(ctx, func(int) {})
+			if !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+		})
+	}
 }

@@ -35,7 +35,7 @@ func (p Policy) Handle(failures stream.Stream[stream.Failure]) stream.Stream[str
 		s, found := ctx.Value(attempt.SubscriptionKey{}).(*attempt.Subscription)
 		if !found {
 			s = &attempt.Subscription{Context: ctx}
-			defer s.End(nil)
+			defer s.End(attempt.End{Aborted: true})
 		}
 		var (
 			wait = timer.New(c.clockUnder(ctx))
@@ -130,7 +130,7 @@ func (c *config) Over(s *attempt.Subscription, end attempt.End) {
 	if o.op.began = s.Began; c.onAttempt != nil {
 		end.Lasted = o.op.now().Sub(o.op.began)
 	}
-	o.Ended(&end)
+	o.Ended(end)
 }
 
 // subscription is the operation of a subscription to a retried stream. Its methods are called with the subscription's
@@ -192,9 +192,6 @@ func (c *config) receive(s *attempt.Subscription, f *stream.Failure) (o *subscri
 
 // Next decides about a failure, and waits.
 func (o *subscription) Next(f *attempt.Failure) error {
-	if err := ending.ContextError(o.op.ctx); err != nil {
-		return err
-	}
 	o.op.theClock()
 	return o.after(o.op.ctx, &o.op.timer, o.decide(f.N, f.Err, f.Items))
 }
@@ -210,6 +207,9 @@ func (o *subscription) after(ctx context.Context, wait *timer.Timer, d decision)
 
 // decide returns the decision about the n-th failure. All runs of Handle's stream get the same one.
 func (o *subscription) decide(n int, err error, items int64) decision {
+	if end := ending.ContextError(o.op.ctx); end != nil { // a hook may have ended it
+		return decision{end: end}
+	}
 	if o.decided != n {
 		o.op.last = err
 		o.delay, o.end = o.op.decide(&Outcome{Err: err, Items: items, Lasted: o.lasted}, nil)
@@ -258,8 +258,8 @@ func (o *subscription) Works() {
 	o.op.Works()
 }
 
-func (o *subscription) Ended(end *attempt.End) {
-	if end == nil {
+func (o *subscription) Ended(end attempt.End) {
+	if end.Aborted {
 		o.op.endOutage()
 		return
 	}

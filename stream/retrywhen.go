@@ -192,7 +192,7 @@ func (r *retrying[T]) retry() (err error) {
 	returned := false
 	defer func() {
 		if r.failures.close(); !returned {
-			r.subscription.End(nil)
+			r.subscription.End(attempt.End{Aborted: true})
 		}
 	}()
 	if r.observer != nil && r.observation == nil {
@@ -206,8 +206,7 @@ func (r *retrying[T]) retry() (err error) {
 		err = r.handle()
 	}
 	returned = true
-	end := r.end(err)
-	r.subscription.End(&end)
+	r.subscription.End(r.end(err))
 	return err
 }
 

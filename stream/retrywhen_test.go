@@ -673,7 +673,7 @@ func (o *observed) Next(*attempt.Failure) error { panic("the handler's stream de
 
 func (o *observed) Over(_ *attempt.Subscription, end attempt.End) {
 	o.notes = append(o.notes, "over")
-	o.Ended(&end)
+	o.Ended(end)
 }
 
 func (o *observed) Failed(f *attempt.Failure) {
@@ -688,13 +688,13 @@ func (o *observed) Begins() {
 
 func (o *observed) Works() { o.notes = append(o.notes, "works") }
 
-func (o *observed) Ended(end *attempt.End) {
-	if end == nil {
+func (o *observed) Ended(end attempt.End) {
+	if end.Aborted {
 		o.notes = append(o.notes, "aborted")
 		return
 	}
 	o.items = append(o.items, end.Items)
-	o.end = *end
+	o.end = end
 	o.notes = append(o.notes, fmt.Sprintf("ended after %d: %v", end.Attempts, end.Err))
 }
 

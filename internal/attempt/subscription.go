@@ -54,8 +54,8 @@ type Observation interface {
 	// Works is called once for each attempt that works before it ends: before the consumer has its first value, or when
 	// stream.Works is called. It is not called once the subscriber's context has ended.
 	Works()
-	// Ended is called when the subscription is over; with nil if a panic has ended it.
-	Ended(*End)
+	// Ended is called when the subscription is over.
+	Ended(End)
 }
 
 // Failure is a failed attempt, as in stream.Failure.
@@ -73,6 +73,7 @@ type End struct {
 	Attempts int
 	Err      error // that RetryWhen returns: nil if the source has ended or the consumer has stopped
 	Failed   bool  // the last attempt was reported as a failure
+	Aborted  bool  // a panic has ended the subscription; the other fields are not set
 
 	// The last attempt, if it was not reported as a failure.
 	Own    error // its own error
@@ -130,8 +131,8 @@ func (s *Subscription) Works(over *uint32) {
 	}
 }
 
-// End ends the observations. nil stands for a panic.
-func (s *Subscription) End(end *End) {
+// End ends the observations.
+func (s *Subscription) End(end End) {
 	s.Lock()
 	defer s.Unlock()
 	s.waits = false
