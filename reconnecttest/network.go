@@ -53,6 +53,7 @@ type link struct {
 	since  time.Time
 	offer  func() bool    // hands it to the server, and reports whether that listens; may be nil
 	sever  func(how fate) // breaks it
+	waits  func() bool    // reports whether the client waits for what it brings; may be nil
 	broken bool
 	silent bool // that is how it broke
 	closed bool // by the client
@@ -111,9 +112,9 @@ func (n *network) dial(ctx context.Context, l *link) error {
 		return errRefused
 	}
 	l.since = time.Now()
+	n.opened()
 	n.links = append(n.links, l)
 	n.parallel = max(n.parallel, len(n.links))
-	n.opened()
 	if down && n.lets == 0 {
 		n.breakLink(l, ends)
 	} else if !down && n.breaks > 0 && !n.back {

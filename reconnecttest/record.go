@@ -27,8 +27,8 @@ type record struct {
 	connected   bool   // it has a connection that works
 	parallel    int    // connections at once
 	made        int    // connections later than a second after the first dial,
-	atFirst     int    // how many it had not closed before, when it made one,
-	open        int    // and how many it had not closed when it made the last one
+	atFirst     int    // how many unclosed ones it did not use before, when it made one,
+	open        int    // and how many when it made the last one
 	answered    bool   // it has delivered a value since its last write
 	turns       int    // writes after a value
 	unclosed    int    // connections that it has not closed,
@@ -63,13 +63,20 @@ const (
 	hotSpan   = 20 * time.Second     // in this time
 )
 
-// opened records that there is a connection more.
+// opened records that there is a connection more. One that works, or is silent, is used if the client waits for what it
+// brings.
 func (n *network) opened() {
+	unused := n.unclosed
+	for _, l := range n.links {
+		if l.waits == nil || l.waits() {
+			unused--
+		}
+	}
 	if time.Since(n.dials[0]) > time.Second {
 		n.made++
-		n.open = n.unclosed
+		n.open = unused
 	} else {
-		n.atFirst = n.unclosed
+		n.atFirst = unused
 	}
 	n.unclosed++
 }

@@ -429,6 +429,20 @@ var right = []struct {
 	{"HTTP: long polls on a connection each", of(serveAnswers(events), longPolls{once: true}.run), nil},
 	{"HTTP: server-sent events", of(serveEvents(events, absolute), eventSource{}.run), nil},
 	{"goroutines: a reader, channels, and timers", of(serveLines(events), machine{}.run), nil},
+	{"goroutines: ten clients, one after the other", of(serveLines(1), func(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
+		var all sync.WaitGroup
+		for i := range 10 {
+			all.Go(func() {
+				select {
+				case <-ctx.Done():
+				case <-time.After(time.Duration(i) * 300 * time.Millisecond):
+				}
+				_ = machine{}.run(ctx, dial, func(line string) { got(fmt.Sprint(i, line)) })
+			})
+		}
+		all.Wait()
+		return context.Cause(ctx)
+	}), []reconnecttest.Option{reconnecttest.AnyOrder()}},
 	{"goroutines: two clients of one server", of(serveLines(events), func(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
 		var both sync.WaitGroup
 		lock := make(chan struct{}, 1) // a mutex would freeze the bubble while got is busy

@@ -41,7 +41,7 @@ type conn struct {
 
 func newWire(n *network) *wire {
 	w := &wire{network: n, changed: make(chan struct{})}
-	w.link = &link{sever: w.sever}
+	w.link = &link{sever: w.sever, waits: w.awaited}
 	w.client = &conn{wire: w, local: &net.TCPAddr{IP: address.IP, Port: 50000}}
 	w.server = &conn{wire: w, local: address, peer: w.client}
 	w.client.peer = w.server
@@ -77,6 +77,13 @@ func (w *wire) dead() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.fate != unbroken || w.server.closed || w.client.closed
+}
+
+// awaited reports whether the client waits for what the wire brings.
+func (w *wire) awaited() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.client.waits
 }
 
 // deaf reports whether the client waits for what a silent wire does not bring, without a deadline.
