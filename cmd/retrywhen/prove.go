@@ -75,9 +75,9 @@ Exit codes:
     1  something was found, or a --known was not
     2  wrong usage
   125  nothing could be judged: the undisturbed runs differ, deliver nothing or
-       values that did not pass through the proxy, fewer than half of the breaks
-       took place, or the machine is too busy; what was found then needs a quieter
-       one
+       values that did not pass through the proxy, fewer than half of the
+       breaks took place, or the machine is too busy: then what was found
+       needs a quieter one
 128+n  ended by signal n; what is known is printed`,
 		Example: `  retrywhen prove --server localhost:6379 --event 'redis-cli xadd {run} "*" n {n}' -- python3 client.py {port} {run}
   retrywhen prove --server db:5432 --ways cut,silence --json -- ./worker --dsn 'postgres://app@{addr}/shop'`,
