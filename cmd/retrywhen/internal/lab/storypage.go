@@ -141,7 +141,7 @@ func opening(ctx context.Context) (string, error) {
 	b.WriteString("<noscript><style>.subjects, .page, .tools, .ask { display: none !important; }</style></noscript>\n")
 	b.WriteString(`<p class="elsewhere"><a id="to-story" href="./">Stall a server, and the map of loads</a></p>` + "\n")
 	fmt.Fprintf(&b, `<script id="scenes" type="application/json">%s</script>`+"\n", data)
-	fmt.Fprintf(&b, `<section class="story screen" aria-label="A server to stall"><div class="stage"><figure>%s</figure><div class="ask"><button type="button" class="play">Stall it for %s</button>`+
+	fmt.Fprintf(&b, `<section class="story screen" role="region" aria-label="A server to stall"><div class="stage"><figure>%s<div class="ask"><button type="button" class="play">Stall it for %s</button>`+
 		`<fieldset><legend>Retries</legend>`, down.HTML(), axis.Time(d.Stall))
 	for _, n := range []int{0, 1, 3} {
 		checked := ""
@@ -150,7 +150,7 @@ func opening(ctx context.Context) (string, error) {
 		}
 		fmt.Fprintf(&b, `<label><input type="radio" name="retries" value="%d"%s> %[1]d</label>`, n, checked)
 	}
-	fmt.Fprintf(&b, `</fieldset><label><input type="checkbox" name="budget"> a budget</label><label><input type="checkbox" name="queue"> a queue of at most %d</label></div></div><div class="steps">`, storyQueue)
+	fmt.Fprintf(&b, `</fieldset><label><input type="checkbox" name="budget"> a budget</label><label><input type="checkbox" name="queue"> a queue of at most %d</label></div></figure></div><div class="steps">`, storyQueue)
 	for i, s := range steps(down) {
 		fmt.Fprintf(&b, `<section class="words" aria-labelledby="step-%d" data-key="%s"><h2 id="step-%[1]d">%[3]s</h2><p>%[4]s</p></section>`, i, s.key(), s.title, s.text)
 	}

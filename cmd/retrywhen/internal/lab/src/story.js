@@ -1,6 +1,6 @@
 // The scene at the beginning of the page: a healthy server, until the visitor stalls it. The Go program has computed the
 // runs of all settings, and drawn the picture of one; this script plays them. The text beside the scene switches it.
-import {$, say} from "./page.js";
+import {$, element, say} from "./page.js";
 import {copy} from "./tabs.js";
 import {time} from "./time.js";
 
@@ -99,7 +99,9 @@ export function player(figure, button) {
   return {
     healthy, stall, ended,
     show(html) {
-      figure.innerHTML = html;
+      const made = element("template");
+      made.innerHTML = html;
+      for (const part of ["svg", ".verdict"]) figure.querySelector(part).replaceWith(made.content.querySelector(part));
       shot = null;
     },
     rename(to) {
