@@ -114,7 +114,9 @@ func TestClock_EachFalls(t *testing.T) {
 			time.Sleep(10 * time.Second)
 			stop()
 			time.Sleep(10 * time.Second)
+			k.mu.Lock()
 			most = 0
+			k.mu.Unlock()
 			time.Sleep(10 * time.Second)
 			cancel()
 		}()
@@ -128,6 +130,8 @@ func TestClock_EachFalls(t *testing.T) {
 			running--
 			k.mu.Unlock()
 		})
+		k.mu.Lock()
+		defer k.mu.Unlock()
 		if most != first {
 			t.Errorf("%d ran at once after %v, want %d", most, time.Since(begun), first)
 		}
