@@ -1,4 +1,5 @@
-// Package docs_test runs the code of recipes.md, testing.md and tutorial.md, and that of shared.md in package retry.
+// Package docs_test runs the code of recipes.md and testing.md, and that of shared.md in package retry.
+// Folder tutorial has the program of tutorial.md.
 package docs_test
 
 import (
@@ -13,5 +14,4 @@ func TestDocuments(t *testing.T) {
 	check.Document(t, "recipes.md", "recipes_test.go")
 	check.Document(t, "shared.md", "../retry/example_shared_test.go")
 	check.Document(t, "testing.md", "testing_test.go")
-	check.Document(t, "tutorial.md", "tutorial_test.go")
 }

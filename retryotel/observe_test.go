@@ -173,7 +173,7 @@ request 25s
 
 func TestReasons(t *testing.T) {
 	_ = os.Getenv("RETRYWHEN_DOCUMENTS") // so that the test is not cached when a document changes: .ci/run
-	document, err := os.ReadFile("../docs/semantics.md")
+	document, err := os.ReadFile("../docs/why-not-retried.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +243,7 @@ func TestReasons(t *testing.T) {
 		}},
 	} {
 		if !strings.Contains(string(document), "| `"+c.reason+"`") {
-			t.Errorf("docs/semantics.md does not say what to change if the reason is %s", c.reason)
+			t.Errorf("docs/why-not-retried.md does not say what to change if the reason is %s", c.reason)
 		}
 		synctest.Test(t, func(t *testing.T) {
 			o := observe()

@@ -20,6 +20,7 @@ var layers = map[string][]string{
 	"":                      {}, // tests only
 	"docs":                  {}, // tests only
 	"docs/readme":           {}, // tests only
+	"docs/tutorial":         {"backoff", "jitter", "operators", "retry", "retryhttp", "stream"},
 	"jitter":                {},
 	"backoff":               {"jitter", "internal/golden", "internal/words"},
 	"stream":                {"internal/"},
