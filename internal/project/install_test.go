@@ -19,6 +19,9 @@ var later = []string{"in a clone", "from the first release on"}
 // Until the first release a line that installs something fetches the branch. TestInstallLines runs each, as a stranger
 // does who has nothing but a module proxy, here one made of the last commit. A line that cannot work yet must say so.
 func TestInstallLines(t *testing.T) {
+	if os.Getenv("RETRYWHEN_NIGHTLY") == "" {
+		t.Skip("it builds each module from an empty proxy: RETRYWHEN_NIGHTLY=1")
+	}
 	inTop(t)
 	lines := map[string]string{} // with the file
 	for file := range strings.FieldsSeq(command(t, nil, "git", "ls-files", "*.md", "*.go", "*.html", "*.txt", "*.js")) {
