@@ -20,8 +20,8 @@ import (
 //     the policy decides about the attempt's failure. An end without an error and without a value counts as one.
 //
 // So a feed of 1,000 values per attempt earns 1,000 refunds per attempt, and a call one: a budget should not be shared
-// by a stream and calls. If the policy is in a function, or embedded in a handler, values count from the attempt of the
-// first failure that the policy receives. Two policies of one handler with one budget refund it once.
+// by a stream and calls. If the policy is in a function, or embedded in a handler, values count from the attempt
+// after the first failure that the policy receives. Two policies of one handler with one budget refund it once.
 //
 // A budget that is spent makes operations end at once, with ErrBudget. So a loop of your own around the operation needs
 // a wait, or it calls a server that is down without a pause. An outer policy without a limit and without a budget is

@@ -168,7 +168,7 @@ func TestBudget_RefundsOfAStream(t *testing.T) {
 			src:  func(cancel func()) stream.Stream[int] { return two(fail(errBoom)) },
 			opts: []retry.Option{retry.WithBackoff(backoff.Constant(time.Hour))}, want: 92},
 		"a function": {
-			src: func(func()) stream.Stream[int] { return two(fail(errBoom)) }, function: true, want: 94},
+			src: func(func()) stream.Stream[int] { return two(fail(errBoom)) }, function: true, want: 92},
 		"the end of a function": {
 			src: func(func()) stream.Stream[int] { return stream.Of(1, 2) }, function: true, want: 100},
 	} {

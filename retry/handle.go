@@ -182,7 +182,6 @@ func (c *config) receive(s *attempt.Subscription, f *stream.Failure) (o *subscri
 	if o == nil {
 		o = c.join(s)
 		o.lasted = last.Lasted
-		o.op.refund(last.Items)
 	}
 	if o.op.state.attempts != f.N {
 		o.count(f.N, &Outcome{Err: f.Err, Lasted: o.lasted}, last.Worked)
