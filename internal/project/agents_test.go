@@ -42,6 +42,10 @@ func declared(t *testing.T, pkg, begin string) string {
 // agents returns AGENTS.md.
 func agents(t *testing.T) string {
 	t.Helper()
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	var s strings.Builder
 	s.WriteString("# For programs that write code with retrywhen\n\n" +
 		"Made by `go test ./internal/project -run TestAgents -update`.\n\n" +
@@ -61,16 +65,31 @@ func agents(t *testing.T) string {
 		"- [docs/measure.md](docs/measure.md): what the calls of a client do when its server fails\n" +
 		"- [docs/shared.md](docs/shared.md): a token, a session, a connection that many callers share\n" +
 		"- [docs/policies.md](docs/policies.md): policies as text; [docs/choosing.md](docs/choosing.md): which one, and why a budget\n" +
+		"- [docs/why-not-retried.md](docs/why-not-retried.md): what each error of retry means, and what to change\n" +
 		"- [docs/semantics.md](docs/semantics.md): what RetryWhen does in each case, which hook is called when\n" +
 		"- [docs/operators.md](docs/operators.md): all operators, also by their names in ReactiveX\n" +
 		"- [docs/migrating.md](docs/migrating.md): the same code with another library, before and after\n" +
 		"- [docs/durable.md](docs/durable.md): jobs that survive the process\n" +
 		"- [retryhttp](retryhttp/doc.go), [retrygrpc](retrygrpc/doc.go), [retryotel](retryotel/observe.go): clients, metrics and traces\n")
+	s.WriteString("\n## Three calls\n\nA call, an HTTP client, a shared token:\n\n```go\n" + snippet(t, string(readme), "Retry a call", "var policy") + "\n" +
+		snippet(t, string(readme), "Retry HTTP requests", "") + "\n" + snippet(t, string(readme), "Share a token", "") + "```\n")
 	s.WriteString("\n## Eleven mistakes\n\n")
 	for i, mistake := range mistakes {
 		fmt.Fprintf(&s, "%d. [%s](docs/recipes.md#%s).\n", i+1, mistake[0], mistake[1])
 	}
 	return s.String()
+}
+
+// snippet returns the first Go block of a part of a document that begins so.
+func snippet(t *testing.T, text, part, begin string) string {
+	t.Helper()
+	_, text, _ = strings.Cut(text, "\n## "+part+"\n")
+	_, text, ok := strings.Cut(text, "```go\n"+begin)
+	code, _, end := strings.Cut(text, "```\n")
+	if !ok || !end {
+		t.Fatalf("README.md has no Go block %q under %q", begin, part)
+	}
+	return begin + code
 }
 
 // mistakes are what programs get wrong, and the part of docs/recipes.md that says what is right.
