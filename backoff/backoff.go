@@ -88,8 +88,8 @@ func (b Backoff) After(n int, prev time.Duration, u float64) time.Duration {
 // curve(n). For a Func it is the value at the largest u below 1. For Decorrelated it is that of a chain without the
 // jitter. For n <= 0 it is 0.
 //
-// Ceiling is not a bound on Delay if Factor can exceed 1: the cap is that bound. And Ceiling reaches the cap although a
-// jitter that exceeds 1 keeps the middle of its delays below the cap.
+// With a jitter whose factor can exceed 1, such as jitter.Default, a Delay may be longer than the Ceiling, but never
+// longer than the cap; and where Ceiling is the cap, the delays are spread below it.
 func (b Backoff) Ceiling(n int) time.Duration {
 	if n <= 0 {
 		return 0

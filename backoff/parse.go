@@ -32,8 +32,8 @@ func (e *ParseError) Error() string {
 // come in any order, separated by any white space, and names may be in upper case. The error is a *ParseError, which
 // quotes the wrong word and its place and says what is allowed.
 //
-// A language with additional words removes its own words from the text, puts spaces in their place, and passes the rest
-// to Parse: then the places in errors are those of the whole text.
+// To add words of your own to a text, overwrite them with spaces before you pass the text to Parse: then the places in
+// errors are still those of the whole text.
 func Parse(s string) (Backoff, error) {
 	b, wrong := parse(words.Split(s))
 	if wrong != nil {

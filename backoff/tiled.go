@@ -11,10 +11,11 @@ import (
 //	delay(1) = u·w(1)
 //	delay(n) = w(n-1) + u·(w(n) - w(n-1))
 //
-// for one u that it keeps. They sum to w(1) + … + w(n-1) + u·w(n). So the n-th retries of all operations fill the n-th
-// tile, w(n) long, and the next wave begins where this one ends: there is no gap and no pile-up, and the load within
-// each wave is even. The delays of an operation never shrink. A Constant makes every wave alike, and of all curves the
-// lowest peak; with Linear each wave lasts one step longer than the last, and the first one comes early.
+// for one u in [0,1) that the operation keeps. They sum to w(1) + … + w(n-1) + u·w(n). So the n-th retries of all
+// operations form a wave that is w(n) long, with an even load, and the next wave begins where it ends: there is no gap
+// and no pile-up. The delays of an operation never shrink. With Constant all waves are equally long, and the peak is
+// the lowest of all curves. With Linear each wave is one step longer than the one before, and the first one comes
+// early.
 //
 // This holds for operations that fail at the same time, as far as the attempts themselves take no time. The u must be
 // kept for the whole operation: a policy of package retry draws it once, at the first failure, from a golden-ratio

@@ -46,7 +46,8 @@
 // goroutine, and it allocates nothing per value, but for what Distinct and DistinctBy remember. The others run some of
 // their sources on goroutines of their own. The consumer still runs on the caller's goroutine, and so do the functions
 // passed to the operator unless its comment says otherwise, so they need no locks. When an operator returns, its
-// goroutines have returned and its timers are stopped.
+// goroutines have returned and its timers are stopped. There are two exceptions: the source of Share, ShareN and
+// ShareReplay runs until the last consumer leaves, and RetryChans returns at once.
 //
 // The first error ends an operator: it cancels everything else it runs, waits until that has returned, and returns the
 // error. When ctx ends, the error matches context.Cause(ctx), and ctx.Err() if those of its sources do.

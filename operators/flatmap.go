@@ -21,11 +21,11 @@ import (
 // meanwhile.
 //
 // It ends when s and all inner streams have ended. The first error, of s or of an inner stream, cancels all others and
-// is returned when they have returned. An error of s lets each inner stream begin before it cancels it, and a value
-// that the inner stream yields at once, or has at hand, comes before the error. All else is lost: what an inner stream
-// still waits for, such as the answer of a call, and what follows its first value after the error. MapRetry differs: it
-// finishes what it has taken, because calls end and streams may not. The Example "hold the error" lets the inner
-// streams end first: it catches the error before FlatMap and appends it to FlatMap's values.
+// is returned when they have returned. After an error of s each inner stream may yield one more value, if it has the
+// value at hand or yields it at once; then it is cancelled. Two things are lost: what an inner stream still waits for,
+// such as the answer of a call, and what would follow that one value. MapRetry differs: it finishes what it has taken,
+// because calls end and streams may not. The Example "hold the error" lets the inner streams end first: it catches the
+// error before FlatMap and appends it to FlatMap's values.
 //
 // f is called on the caller's goroutine. Nothing is buffered: while the consumer processes a value, the inner stream it
 // came from waits, and each other one can hold one more value. s and each inner stream run on goroutines of their own.

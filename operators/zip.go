@@ -76,8 +76,9 @@ func ZipSlice[T any](s ...stream.Stream[T]) stream.Stream[[]T] {
 //	CombineLatest(a+b):   -----1x-1y-2y---3y-|
 //
 // It ends when both have ended, or as soon as one has ended without a value, because nothing can be combined then. A
-// failure of either cancels the other and is returned. An error with which the other returns after such an end is
-// returned too, unless it matches context.Canceled, but of an end and a failure at one instant either may come first.
+// failure of either cancels the other and is returned. A stream that ends without a value cancels the other too: the
+// error with which the other returns is the result, unless it matches context.Canceled. If one ends and the other fails
+// at one instant, either may come first.
 //
 // f is called on the caller's goroutine; a and b run on goroutines of their own. No combination is dropped: while the
 // consumer processes one, the stream whose value completed it waits, and the other one can hold one more value.
@@ -121,7 +122,8 @@ func CombineLatestSlice[T any](s ...stream.Stream[T]) stream.Stream[[]T] {
 // The two run at the same time. The first value of s waits until other has had a value or has ended. (ReactiveX drops
 // the values of s that come before the first of other.) If other ends without a value, the values of s are dropped;
 // otherwise its end changes nothing. WithLatestFrom ends when s does, and cancels other then. A failure of either
-// cancels the other and is returned. If other neither yields nor ends, and s has a value, WithLatestFrom does not end,
+// cancels the other and is returned. If other fails at the instant of its first value, the value of s that waited for
+// it may be lost. If other neither yields nor ends, and s has a value, WithLatestFrom does not end,
 // because s waits with its first value: give such an other a first value with StartWith, or a Timeout.
 //
 // other runs on its own goroutine and never waits: only its latest value is kept. s runs on the caller's goroutine.

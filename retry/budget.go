@@ -40,9 +40,9 @@ type Budget struct {
 // NewBudget returns a full budget: a retry takes cost, and a success adds refund. See Budget for what a success is. All
 // arguments must be finite and at least 0, capacity at least cost, and cost more than 0; otherwise NewBudget panics.
 //
-// A budget is in the memory of one process. The retries for which the tokens of all processes last, divided by the
-// requests per second that a server can serve beyond its load, are the time by which full budgets delay its recovery.
-// In many processes take a capacity of one or two retries.
+// A budget is in the memory of one process, and each process has its own. After a stall the server must serve all the
+// retries that these budgets allow: 200 processes with 10 retries each send 2,000, which take 100 s if it can serve 20
+// per second beyond its load. In many processes take a capacity of one or two retries.
 func NewBudget(capacity, cost, refund float64) *Budget {
 	notLess("NewBudget", "capacity", capacity)
 	notLess("NewBudget", "cost", cost)

@@ -1,10 +1,21 @@
 // Package retry decides whether and when an operation is tried again.
 //
+//	var policy = retry.New(
+//		backoff.Exponential(100*time.Millisecond, 2).Cap(10*time.Second).Jitter(jitter.Full),
+//		retry.Limit(4), retry.AttemptTimeout(10*time.Second), retry.Log(nil))
+//
+//	user, err := retry.Do(ctx, policy, fetch) // fetch is a func(context.Context) (User, error)
+//
 // A [Policy] has a backoff.Backoff, which computes the delays, and perhaps others for certain failures (BackoffFor).
-// Its options say when to give up (Limit, LimitFor, Within, StopAt, a Budget; the context's deadline counts too), when
-// to restart the count (ResetAfter, ResetAfterItems, ResetOn), which hooks to call (OnAttempt, OnWorks, OnRetry,
-// OnOutage, OnGiveUp, OnRecovered, OnDone, Log), and what is retried (Name). A Policy is an immutable value; the state
-// of one operation is an [Operation], and what of it can be stored a [State]. The same policy retries
+// Its options say
+//
+//   - what is retried: If, BeforeFirstItem;
+//   - when to give up: Limit, LimitFor, Within, StopAt, MaxRetryAfter, WithBudget; the context's deadline counts too;
+//   - how long an attempt may take: AttemptTimeout;
+//   - when the count restarts: ResetAfter, ResetAfterItems, ResetOn;
+//   - who hears of it: OnAttempt, OnWorks, OnRetry, OnOutage, OnGiveUp, OnRecovered, OnDone, Log, under a Name.
+//
+// A Policy is an immutable value. The same policy retries
 //
 //   - a function: [Do], [Run];
 //   - a loop: [Policy.Attempts];
@@ -20,24 +31,6 @@
 // the wait before a retry. "In a row" means since the start or the last reset. An outage begins with the first failure
 // after something worked, and ends when something works again (stream.Works says when an attempt of a stream does).
 //
-// # The way of a failure
-//
-// Do (do.go), Attempts (attempts.go) and a stream (stream/retrywhen.go) have one loop each, of the same steps:
-//
-//	f(ctx)             the attempt: a call, a turn of the loop, a run of the source
-//	Operation.Failed   decide.go:
-//	    count              counts the attempt and its values, and calls OnAttempt
-//	    decide             returns the delay of the next retry, or the error with which the operation ends:
-//	        delay              from the backoff, or dictated by the failure
-//	        budget.take        a token
-//	        retrying           calls OnOutage, Log and OnRetry; or giveUp: Log and OnGiveUp
-//	Operation.Wait     end.go: the one place that waits
-//	Operation.Done     end.go: the hooks of the end
-//
-// A stream whose handler contains a policy, but is not one, has the same Operation: its failures go through the handler
-// (stream/failures.go) to the stream of [Policy.Handle], which decides and waits. To change a policy's answers, wrap it
-// with [Policy.Around]: only so it reports the whole subscription. A planned end ([Planned]) is no failure.
-//
 // # Order
 //
 // After a failure a policy checks, in this order: Has ctx ended? Is the error permanent? Does the predicate refuse it?
@@ -47,7 +40,8 @@
 // token? Then it calls Log and the OnRetry hooks, waits, checks the context again, and begins the next attempt.
 //
 // A permanent error is returned unchanged, and so is one that the predicate or BeforeFirstItem refuses. Any other error
-// is an [*Error], unless it is stream.ErrNotRestartable of a stream, or of a stream whose context has ended.
+// is an [*Error], unless it is stream.ErrNotRestartable of a stream, or of a stream whose context has ended. A planned
+// end ([Planned]) is no failure.
 //
 // # Layers
 //

@@ -32,6 +32,22 @@ import (
 //		}
 //	}
 //
+// Its steps, and their files:
+//
+//	f(ctx)             the attempt: a call, a turn of the loop, a run of the source
+//	Operation.Failed   decide.go:
+//	    count              counts the attempt and its values, and calls OnAttempt
+//	    decide             returns the delay of the next retry, or the error with which the operation ends:
+//	        delay              from the backoff, or dictated by the failure
+//	        budget.take        a token
+//	        retrying           calls OnOutage, Log and OnRetry; or giveUp: Log and OnGiveUp
+//	Operation.Wait     end.go: the one place that waits
+//	Operation.Done     end.go: the hooks of the end
+//
+// A stream whose handler contains a policy, but is not one, has the same Operation: its failures go through the handler
+// (stream/failures.go) to the stream of [Policy.Handle], which decides and waits. To change a policy's answers, wrap it
+// with [Policy.Around]: only so it reports the whole subscription. What can be stored of an Operation is a [State].
+//
 // An Operation is made by Start or Continue; the zero Operation panics. It must be used on one goroutine at a time, and
 // not be copied after its first use.
 type Operation struct {

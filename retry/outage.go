@@ -38,9 +38,10 @@ func OnAttempt(f func(context.Context, AttemptEnd)) Option {
 
 // OnOutage calls begin once for each outage (see Recovery), at the first failure of it that the policy retries, before
 // the OnRetry hooks. begin may return nil. A function that it returns is called once, when the outage is over for the
-// operation: it works again, it ends, or it is stored to be continued later (Operation.State); then the next retry
-// calls begin again. A panic of a call or a turn ends the operation without that. Both are called on the operation's
-// goroutine, over perhaps where stream.Works is called. operators.MapRetry does not call begin: its items are stored.
+// operation: when it works again, when it ends, or when it is stored to be continued later (Operation.State). After a
+// continuation the next retry calls begin again. If a call or a turn panics, over is not called. Both run on the
+// operation's goroutine, except that over may run on the goroutine that calls stream.Works. operators.MapRetry does not
+// call begin.
 func OnOutage(begin func(ctx context.Context, failure error) (over func())) Option {
 	notNil("OnOutage", "begin", begin == nil)
 	return func(c *config) { c.onOutage = append(slices.Clip(c.onOutage), begin) }

@@ -55,10 +55,10 @@ type config struct {
 }
 
 // Default makes at most five attempts, about 1, 2, 4 and 8 s apart, each ±15 %, and ends with ErrLimit. An error may
-// dictate each wait (RetryAfter), up to a minute: then Default takes about five minutes. After an error that dictates
-// more than a minute it gives up at once, with ErrMaxRetryAfter; over HTTP the response of a server that asks for 90 s
-// is returned. Default.With(MaxRetryAfter(10*time.Minute)) waits for that, and with math.MaxInt64 any time. The figures
-// are those of "Exponential Backoff" (LispCast).
+// dictate each wait (RetryAfter), up to a minute: then Default takes about five minutes. If an error dictates more than
+// a minute, Default gives up at once with ErrMaxRetryAfter; an HTTP client then returns the response. To wait longer,
+// use Default.With(MaxRetryAfter(10*time.Minute)); math.MaxInt64 is no limit. The figures are those of "Exponential
+// Backoff" (LispCast).
 //
 // Default has no budget, because the calls of a program go to different servers, and a budget is one server's. For
 // calls of one server, add one that they share: Default.With(WithBudget(NewBudget(10, 1, 0.1))). Default is for calls;

@@ -97,10 +97,11 @@ func (a *attemptContext) Value(key any) any {
 
 // AttemptFrom returns the number of the attempt that runs under ctx: the innermost attempt of RetryWhen, retry.Do,
 // retry.Run, operators.MapRetry, an HTTP or gRPC client, a durable job or the open of a retry.Shared. It returns 1
-// outside of any attempt. A first attempt has the number of the attempt around it: inside the third attempt of an outer
-// RetryWhen, the first attempt of an inner one has the number 3, and its second one 2. A first attempt is no retry of
-// the inner layer, so it says how often the work around it was begun; a retry says how often the inner layer has begun
-// its own.
+// outside of any attempt.
+//
+// In nested layers, a number above 1 means that this work was sent before. So a retry has the number of its own layer,
+// and the first attempt of a layer has the number of the attempt around it: inside the third attempt of an outer
+// RetryWhen, the attempts of an inner one have the numbers 3, 2, 3 and so on.
 func AttemptFrom(ctx context.Context) int {
 	switch a := ctx.Value(attempt.Key{}).(type) {
 	case *attemptContext:

@@ -11,8 +11,8 @@ import (
 // FromCallbacks makes a stream of a client that calls back, as those of MQTT and AMQP and most SDKs do. Each run calls
 // listen once, on a goroutine of its own, with the run's context. listen subscribes, passes push to the client as the
 // callback, or calls it in one, and must not return while it listens: it waits for the end of its connection or for
-// <-ctx.Done(). When it returns, the run ends: with nil well, which MustNotEnd makes a failure; with an error the run
-// fails. So RetryWhen and operators.Resume connect again by calling listen again.
+// <-ctx.Done(). When it returns, the run ends with its error. If it returns nil, the run ends without an error, which
+// MustNotEnd makes a failure. RetryWhen and operators.Resume connect again by calling listen again.
 //
 //	push:    a--b----c
 //	listen:  ----------return err

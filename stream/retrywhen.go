@@ -16,8 +16,8 @@ import (
 type Failure struct {
 	// Err is the error that the attempt ended with.
 	Err error
-	// N is the number of failures of this subscription so far, from 1. In an answer it is the number of the failure that
-	// is answered; 0 is the one that waits.
+	// N is the number of failures of this subscription so far, from 1. In an answer, N says which failure is answered: its
+	// number, or 0 for the failure that waits for an answer.
 	N int
 	// Items is the number of values that the failed attempt delivered.
 	Items int64
@@ -68,11 +68,11 @@ func (f RetryHandlerFunc) Handle(failures Stream[Failure]) Stream[Failure] { ret
 // A value of the handler is an answer only if the handler has received a failure that is not answered yet, and the
 // value's N is that failure's or 0. Any other value is ignored. So there are never two attempts at once. A handler that
 // never ran its failures, such as an Interval, counts as having received each. A handler that drops a failure and waits
-// for the next one, as failures.Filter does, waits forever. A handler that still holds an earlier failure has not
-// received the next: in failures.Delay(d).Merge(signal), a signal cuts one wait short, but cuts the next one short only
-// after that d is over. To cut every wait short, use operators.SwitchMap from each failure f to stream.Of(f).Delay(d),
-// or retry.ResetOn. An answer that races with others must bear its failure's N, as f does: without it, an answer that
-// comes second may be taken for one to the next failure, whose wait is then skipped.
+// for the next one, as failures.Filter does, waits forever. To cut waits short with a signal, use retry.ResetOn, or
+// operators.SwitchMap from each failure f to stream.Of(f).Delay(d). Do not use failures.Delay(d).Merge(signal): after a
+// signal, Delay still holds the old failure until d is over, and the next signal has no effect until then. If several
+// answers race, each must have its failure's N, as f does: otherwise the second one may answer the next failure, whose
+// wait is then skipped.
 //
 // Attempts run one after the other, on the goroutine that runs the stream. Each has its own context, which is cancelled
 // before the next attempt starts. When ctx ends nothing is retried, and the error matches both context.Cause(ctx) and

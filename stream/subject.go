@@ -16,8 +16,8 @@ var ErrClosed = errors.New("stream: the subject is closed")
 
 // Subject is a hot source: a program sends values into it, and each run of its stream at that time yields them.
 // [NewSubject] makes one; the methods of a zero Subject panic. It is safe for concurrent use and starts no goroutine.
-// (ReactiveX: Subject; with a replay of n, ReplaySubject; with a replay of 1 and a first value sent at once,
-// BehaviorSubject.)
+// (ReactiveX: Subject; with a replay of n, a ReplaySubject of n values; with a replay of 1 and a first value sent at
+// once, BehaviorSubject.)
 //
 //	Send:          a--b--c--d--Close(nil)
 //	subscriber 1:  a--b--c--d--|

@@ -7,8 +7,8 @@ import (
 
 // Works tells each retried stream around ctx that its attempt works although it has not delivered a value: it is
 // connected and subscribed, or a heartbeat came. This ends an outage (retry.OnRecovered, the end of retry.OnOutage,
-// retry.Log), and older failures are in no later error. It is no progress: what counts values, such as Failure's Items,
-// retry.ResetAfterItems, retry.BeforeFirstItem and a budget, does not count it, and retry.Limit counts on.
+// retry.Log): later errors do not contain the failures before it. Works is not a value, so it does not count for
+// Failure's Items, retry.ResetAfterItems, retry.BeforeFirstItem or a budget, and it does not restart retry.Limit.
 //
 // Call it in a source with the context that the source receives, each time there is a sign of life. It is cheap once
 // the attempt has worked, and does nothing outside of an attempt, or after it. It may be called on any goroutine; the

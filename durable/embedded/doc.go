@@ -1,5 +1,5 @@
 // Package embedded runs the server of a durable queue in the same process: NATS with JetStream. Its store is a folder,
-// and it listens on no port.
+// and it listens on no port unless the option Listen is given.
 //
 //	srv, err := embedded.Start("jobs")
 //	if err != nil { ... }

@@ -147,7 +147,7 @@ func lookup(s ints) []lookedFor {
 		{"onErrorResumeNext", does(failing.Catch(func(error) ints { return other })), "[3 1 2 7 8]"},
 		{"onErrorReturn", does(failing.Catch(func(error) ints { return stream.Of(0) })), "[3 1 2 0]"},
 		{"Subject, PublishSubject", makes(stream.NewSubject[int](0)), "*stream.Subject[int]"},
-		{"ReplaySubject; BehaviorSubject, with a first Send", makes(stream.NewSubject[int](1)), "*stream.Subject[int]"},
+		{"ReplaySubject of 1; BehaviorSubject, with a first Send", makes(stream.NewSubject[int](1)), "*stream.Subject[int]"},
 		{"publish().refCount()", does(operators.Share(s)), "[3 1 2]"},
 		{"replay().refCount(), cache", does(operators.ShareReplay(s, 100)), "[3 1 2]"},
 		{"sampleTime, throttleLast", does(operators.Sample(s, stream.Interval(d))), "[1]"},
