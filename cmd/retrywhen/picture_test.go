@@ -52,7 +52,9 @@ func TestPictures(t *testing.T) {
 // TestDrawnPictures compares the pictures that no command writes. RETRYWHEN_DRAW=1 writes them.
 func TestDrawnPictures(t *testing.T) {
 	_ = os.Getenv("RETRYWHEN_DOCUMENTS") // as in TestPictures
-	for name, figure := range map[string]picture.Figure{"feed.svg": feedPicture()} {
+	for name, figure := range map[string]picture.Figure{
+		"feed.svg": feedPicture(), "packages.svg": packagesPicture(), "job.svg": jobPicture(), "jitter.svg": jitterPicture(), "finding.svg": findingPicture(t),
+	} {
 		var got bytes.Buffer
 		if err := figure.SVG(&got); err != nil {
 			t.Fatal(err)

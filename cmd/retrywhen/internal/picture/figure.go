@@ -52,7 +52,7 @@ type Axis struct {
 // Point is a point of a panel, in the units of its axes.
 type Point struct{ X, Y float64 }
 
-// Mark is Dots, Line, Band, Bars, Rule, Level or Text.
+// Mark is Dots, Line, Band, Bars, Rule, Level, Text or Code.
 type Mark interface {
 	draw(s *svg, at func(Point) Point)
 }
@@ -108,6 +108,15 @@ type Text struct {
 	Text  string
 	Color Color
 }
+
+// Code is a line of a terminal that begins at a point.
+type Code struct {
+	At    Point
+	Text  string
+	Color Color
+}
+
+func (c Code) draw(s *svg, at func(Point) Point) { s.code(at(c.At), c.Text, c.Color) }
 
 func (t Text) draw(s *svg, at func(Point) Point) {
 	s.text(at(t.At), t.Text, small, middle, t.Color)

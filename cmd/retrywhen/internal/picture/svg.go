@@ -143,6 +143,12 @@ func (s *svg) text(at Point, text string, size float64, a anchor, c Color) {
 		s.fill(c), px(at.X), px(at.Y), px(size), anchors[a], weight, escape(text))
 }
 
+// code writes a line of a terminal, with its spaces.
+func (s *svg) code(at Point, text string, c Color) {
+	s.printf(`<text class="%s" x="%s" y="%s" font-size="%d" font-family="ui-monospace,'Liberation Mono',monospace" xml:space="preserve">%s</text>`+"\n",
+		s.fill(c), px(at.X), px(at.Y), plain, escape(text))
+}
+
 // px formats a number of pixels with at most one decimal.
 func px(x float64) string { return strconv.FormatFloat(math.Round(x*10)/10, 'f', -1, 64) }
 
