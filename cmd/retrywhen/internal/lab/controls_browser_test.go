@@ -177,20 +177,26 @@ func browserNames(t *testing.T, ctx context.Context, address string) {
 	p.clean()
 }
 
-// What "Copy as Go" gives can be pasted: the page finds the policies in it.
+// What "Copy as Go" gives can be pasted, and what "retrywhen measure" prints: the page finds the policies in it.
 func browserPaste(t *testing.T, ctx context.Context, address string) {
 	p := open(t, ctx, address, 1440, 900)
 	p.visit("")
 	code := p.text(`fetch("api/state?" + new URLSearchParams({tab: "outage", s: "a: linear d=2s tiled place=by-ordinal"}) + "&s=sidekiq+limit%3D3").then((r) => r.json()).then((s) => s.go)`)
-	before := p.drawn()
-	p.eval(fmt.Sprintf(`(() => {
-		const data = new DataTransfer();
-		data.setData("text", %q);
-		document.getElementById("text").dispatchEvent(new ClipboardEvent("paste", {clipboardData: data, bubbles: true, cancelable: true}));
-	})()`, code), nil)
-	p.settle(before)
-	if got := p.text(`new URLSearchParams(location.search).getAll("s").slice(0, 2).join("|")`); got != "a: linear d=2s tiled place=by-ordinal|sidekiq limit=3" {
-		t.Errorf("pasted, the strategies are %s; of the code\n%s", got, code)
+	for _, pasted := range []struct{ text, want string }{
+		{code, "a: linear d=2s tiled place=by-ordinal|sidekiq limit=3"},
+		{"policy: exponential base=1s factor=2 limit=4", "exponential base=1s factor=2 limit=4|sidekiq limit=3"},
+		{"silent: it waits\r\n\r\npolicy: constant d=0s limit=2\r\n  or: linear d=1s\r\n", "constant d=0s limit=2|sidekiq limit=3"},
+	} {
+		before := p.drawn()
+		p.eval(fmt.Sprintf(`(() => {
+			const data = new DataTransfer();
+			data.setData("text", %q);
+			document.getElementById("text").dispatchEvent(new ClipboardEvent("paste", {clipboardData: data, bubbles: true, cancelable: true}));
+		})()`, pasted.text), nil)
+		p.settle(before)
+		if got := p.text(`new URLSearchParams(location.search).getAll("s").slice(0, 2).join("|")`); got != pasted.want {
+			t.Errorf("pasted, the strategies are %s, want %s; of the text\n%s", got, pasted.want, pasted.text)
+		}
 	}
 	p.clean()
 }

@@ -43,7 +43,7 @@ export function listen(d, onChange) {
     changed();
   });
   $("text").addEventListener("paste", (e) => {
-    const pasted = goTexts(e.clipboardData.getData("text"));
+    const pasted = textsIn(e.clipboardData.getData("text"));
     if (!pasted.length) return;
     e.preventDefault();
     texts = [...texts.slice(0, selected), ...pasted, ...texts.slice(selected + 1)].filter((t, i, all) => all.indexOf(t) === i).slice(0, 8);
@@ -71,9 +71,10 @@ export function listen(d, onChange) {
   $("own-y").addEventListener("change", () => changed());
 }
 
-// goTexts returns the texts of the policies in Go code that the page or the command has written: they are in its comments.
-function goTexts(code) {
-  return [...code.matchAll(/^\/\/ (.+)\n+(?:var|func) /gm)].map((m) => m[1]).filter((t) => parse(t).curve);
+// textsIn returns the texts of the policies in what the page or the command has written: in Go code they are in its
+// comments, and retrywhen measure writes a line "policy: TEXT".
+function textsIn(written) {
+  return [...written.matchAll(/^(?:\/\/ (.+)\n+(?:var|func) |policy: (.+))/gm)].map((m) => m[1] ?? m[2].trim()).filter((t) => parse(t).curve);
 }
 
 // query returns the query of the controls' values.
