@@ -186,6 +186,29 @@ func TestREADME_AnHTTPClient(t *testing.T) {
 	})
 }
 
+// The client's calls have none of the faults that a check of calls finds.
+func TestREADME_AnHTTPClientsCalls(t *testing.T) {
+	reconnecttest.CheckCalls(t, func(dial reconnecttest.Dial) func(context.Context) (string, error) {
+		fresh := http.Client{Transport: retryhttp.NewTransport(&http.Transport{DialContext: dial}, policy.With(retry.WithBudget(retry.NewBudget(10, 1, 0.1))))}
+		return func(ctx context.Context) (string, error) {
+			request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://server/page", nil)
+			if err != nil {
+				return "", err
+			}
+			response, err := fresh.Do(request)
+			if err != nil {
+				return "", err
+			}
+			defer response.Body.Close()
+			page, err := io.ReadAll(response.Body)
+			if err == nil && response.StatusCode != http.StatusOK {
+				err = errors.New(response.Status)
+			}
+			return string(page), err
+		}
+	})
+}
+
 // A server that fails all calls gets the ten retries of the budget, not four for each.
 func TestREADME_ABudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
