@@ -2,6 +2,8 @@ package prove
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/calls"
@@ -59,12 +61,16 @@ func (m Measured) Missing(known []Known) []Known { return missing(m.Findings, kn
 // Measure runs the program twice undisturbed, then once or several times for each way in which calls fail, and judges
 // what it does. A kind of fault is a Finding only if two runs have shown it. It returns an error if the program fails
 // undisturbed, makes no request, or more than one that cannot be told from a retry, if its two undisturbed results
-// differ, if the machine stood still for the measurement more than half of the time, and when ctx ends; then Measured
-// has what is known.
+// differ, and when ctx ends; then Measured has what is known. The error matches ErrBusy if the machine stood still for the
+// measurement more than half of the time, or so long in waits that it may hide that there are none (Hot), or that they
+// are equal (Jitter).
 //
 // It panics if Client is nil or a number is negative.
 func (c Calls) Measure(ctx context.Context) (Measured, error) {
-	m := c.prepare()
+	return c.prepare().measure(ctx)
+}
+
+func (m *measuring) measure(ctx context.Context) (Measured, error) {
 	measured := Measured{Rows: []Row{}, Findings: []Finding{}, Or: []string{}}
 	ctx, m.cancel = context.WithCancelCause(ctx)
 	ticking := make(chan struct{})
@@ -98,7 +104,13 @@ func (c Calls) Measure(ctx context.Context) (Measured, error) {
 	if err := context.Cause(ctx); err != nil {
 		return measured, err
 	}
-	return measured, m.clock.busy()
+	if err := m.clock.busy(); err != nil {
+		return measured, err
+	}
+	if hidden := verdict.Hidden(); len(hidden) > 0 {
+		return measured, fmt.Errorf("prove: %w: it made waits longer, which may hide a fault of the kind %s; this needs a quieter machine, or a lower Parallel", ErrBusy, strings.Join(hidden, " or "))
+	}
+	return measured, nil
 }
 
 // prepare sets the defaults.

@@ -110,6 +110,7 @@ func (m *measuring) play(ctx context.Context, w calls.Way) *calls.Run {
 		return nil
 	}
 	s := calls.NewServer(w, m.target, m.Answer, time.Millisecond)
+	s.Stood = m.clock.stood
 	if m.Server != "" {
 		s.Pass = m.pass
 	}

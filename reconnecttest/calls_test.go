@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -255,6 +256,22 @@ func TestCheckCalls_WhatCannotBeMeasured(t *testing.T) {
 		if len(f.said) != 1 || !strings.Contains(f.said[0], "reconnecttest: CheckCalls: undisturbed: "+want) {
 			t.Errorf("got %q, want %q", f.said, want)
 		}
+	}
+}
+
+// A client that keeps a mutex while it waits stops its bubble. That is a finding, and after three such runs no
+// other is played.
+func TestCheckCalls_CannotBeJudged(t *testing.T) {
+	freezeSoon(t)
+	all, m := found(t, byLoop{timeout: -1, failed: func(context.Context, int) {
+		var mu sync.Mutex
+		mu.Lock()
+		time.AfterFunc(time.Second, mu.Unlock)
+		mu.Lock()
+	}}.caller)
+	if len(all) != 1 || all[0].Kind != prove.Unjudged || all[0].Shown != 3 || !strings.Contains(all[0].What, "[sync.Mutex.Lock]") ||
+		len(m.Rows) != 3 || m.Rows[1].How != "cannot be judged" || m.Policy != "" {
+		t.Errorf("got %+v, %+v", all, m.Rows)
 	}
 }
 

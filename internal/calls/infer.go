@@ -83,7 +83,9 @@ func Infer(runs []*Run, awaited *Run, virtual bool) Policy {
 		f.rows, f.columns = append(f.rows, row), max(f.columns, len(row))
 	}
 	switch {
-	case len(runs) == 0 || most == 0:
+	case len(runs) == 0:
+		return Policy{Why: "no run in which a failure goes on could be judged"}
+	case most == 0:
 		return Policy{Why: "a failure that goes on is not retried"}
 	case ended == len(runs) && least == most:
 		limit = most

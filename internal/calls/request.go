@@ -18,8 +18,9 @@ type Request struct {
 	key    string // for idempotency
 	body   [sha256.Size]byte
 	answer answer
-	until  time.Time // before which Retry-After forbids the next; zero: it does not
-	over   time.Time // when the program had the answer, or gave up waiting; zero: not yet
+	until  time.Time     // before which Retry-After forbids the next; zero: it does not
+	stood  time.Duration // for how long the machine had stood still
+	over   time.Time     // when the program had the answer, or gave up waiting; zero: not yet
 }
 
 // hop are headers that belong to a connection or to the form of a body, so that the next attempt need not have them.

@@ -20,6 +20,8 @@ type Rules struct {
 	Stop       time.Duration
 	Expected   string // the result of the undisturbed call
 	Recovers   bool   // from two answers of 503
+
+	lenient bool // with the machine: waits are perhaps as much shorter as it stood still
 }
 
 // The thresholds of the rules.
@@ -65,9 +67,12 @@ func (j Rules) often(r *Run) []judge.Fault {
 		return nil
 	}
 	waits, none, row := r.waits(), 0, 0
-	for _, d := range waits {
+	for i, d := range waits {
 		if row == noWaits {
 			break
+		}
+		if j.lenient {
+			d -= r.late(i)
 		}
 		if row++; d > j.hasty() {
 			row = 0
@@ -195,14 +200,26 @@ func (j Rules) Jitter(runs []*Run) []judge.Fault {
 	if j.NoJitter {
 		return nil
 	}
-	equal := func(a, b time.Duration) bool {
-		d := (a - b).Abs()
-		return d == 0 || !j.Virtual && d <= 15*time.Millisecond && d <= max(a, b)/50
+	type wait struct{ d, late time.Duration }
+	equal := func(a, b wait) bool {
+		if a.d < b.d {
+			a, b = b, a
+		}
+		d := a.d - b.d
+		if j.lenient {
+			d -= a.late
+		}
+		return d <= 0 || !j.Virtual && d <= 15*time.Millisecond && d <= a.d/50
 	}
-	var waits [][]time.Duration
+	var waits [][]wait
 	for _, r := range runs {
-		all := r.waits()
-		waits = append(waits, all[:min(len(all), mostColumns)])
+		var all []wait
+		for i, d := range r.waits() {
+			if i < mostColumns {
+				all = append(all, wait{d, r.late(i)})
+			}
+		}
+		waits = append(waits, all)
 	}
 	for _, one := range waits {
 		for i := range one {
@@ -213,9 +230,9 @@ func (j Rules) Jitter(runs []*Run) []judge.Fault {
 						same++
 					}
 				}
-				if same >= alike && min(one[i], one[k]) > j.hasty() {
+				if same >= alike && min(one[i].d, one[k].d) > j.hasty() {
 					found := fault("jitter", "is there jitter, from random numbers that differ between programs? NoJitter (--no-jitter) allows equal waits",
-						"%d of %d runs waited equally long: %s, then %s", same, len(runs), Short(one[k]), Short(one[i]))
+						"%d of %d runs waited equally long: %s, then %s", same, len(runs), Short(one[k].d), Short(one[i].d))
 					found[0].Shown = same - 1 // and once more when it is counted
 					return found
 				}

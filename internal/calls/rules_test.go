@@ -199,3 +199,61 @@ func TestRules_Jitter(t *testing.T) {
 		}
 	}
 }
+
+// What a machine that stood still has hidden is no finding, but is told: a wait that is none, and equal waits. What it
+// cannot have hidden is not told.
+func TestVerdict_Hidden(t *testing.T) {
+	stood := func(r *Run, all ...time.Duration) *Run {
+		for i := range r.requests {
+			r.requests[i].stood = all[i]
+		}
+		return r
+	}
+	undisturbed, throughout := asking(Way{Name: Undisturbed}), way(Throughout)
+	slow := stood(asking(throughout, 10*ms, 40*ms, 10*ms), 0, 0, 30*ms, 30*ms)
+	long := func(first time.Duration) *Run { return asking(throughout, first, 3*time.Second) }
+	for _, test := range []struct {
+		name        string
+		rules       Rules
+		runs        []*Run
+		want, found string
+	}{
+		{"no wait", Rules{}, []*Run{slow}, "hot", ""},
+		{"a wait", Rules{}, []*Run{stood(asking(throughout, 10*ms, 40*ms, 10*ms), 0, 0, 29*ms, 59*ms)}, "", ""},
+		{"no wait is found elsewhere", Rules{}, []*Run{slow, asking(throughout, 0, 0, 0), asking(throughout, 0, 0, 0)}, "", "hot"},
+		{"equal waits", Rules{}, []*Run{long(time.Second), long(time.Second), stood(long(1100*ms), 0, 85*ms, 85*ms)}, "jitter", ""},
+		{"unequal ones", Rules{}, []*Run{long(time.Second), long(time.Second), stood(long(1100*ms), 0, 84*ms, 84*ms)}, "", ""},
+		{"the shorter one was late", Rules{}, []*Run{stood(long(time.Second), 0, ms*500, ms*500), stood(long(time.Second), 0, ms*500, ms*500), long(1100 * ms)}, "", ""},
+		{"equal waits are meant", Rules{NoJitter: true}, []*Run{long(time.Second), long(time.Second), stood(long(1100*ms), 0, 85*ms, 85*ms)}, "", ""},
+		{"equal waits are found", Rules{}, []*Run{long(time.Second), long(time.Second), stood(long(1100*ms), 0, 85*ms, 85*ms), long(time.Second)}, "", "jitter"},
+		{"a storm is no such kind", Rules{Most: 1}, []*Run{asking(throughout, time.Second, 3*time.Second)}, "", ""},
+	} {
+		if test.rules.Most == 0 {
+			test.rules.Most = 15
+		}
+		v := Judge(test.rules, append([]*Run{undisturbed}, test.runs...))
+		found := ""
+		for _, f := range v.Certain() {
+			found += f.Kind
+		}
+		if got := strings.Join(v.Hidden(), " "); got != test.want || found != test.found {
+			t.Errorf("%s: got %q hidden, %q found, want %q, %q", test.name, got, found, test.want, test.found)
+		}
+	}
+}
+
+// A run that cannot be judged says so, and is not among those from which the policy is.
+func TestVerdict_Stuck(t *testing.T) {
+	stuck := &Run{Way: way(Throughout), Stuck: fault("cannot-be-judged", "", "it stands still")}
+	v := Judge(Rules{Most: 15}, []*Run{asking(Way{Name: Undisturbed}), stuck})
+	if rows := v.Rows(); rows[1].How != "cannot be judged" || rows[1].Requests != 0 {
+		t.Errorf("got %+v", rows)
+	}
+	if p := v.Policy(); p.Text != "" || p.Why != "no run in which a failure goes on could be judged" {
+		t.Errorf("got %+v", p)
+	}
+	v = Judge(Rules{Most: 15}, []*Run{asking(Way{Name: Undisturbed}), stuck, asking(way(Throughout), time.Second, 2*time.Second)})
+	if p := v.Policy(); !strings.HasPrefix(p.Why, "2 waits in each of 1 run of 503 throughout; ") {
+		t.Errorf("got %+v", p)
+	}
+}

@@ -65,6 +65,14 @@ func (r *Run) waits() (all []time.Duration) {
 	return all
 }
 
+// late returns by how much the machine may have made the i-th wait longer, from 0.
+func (r *Run) late(i int) time.Duration {
+	if r.Refusals != nil {
+		return 0
+	}
+	return r.requests[i+1].stood - r.requests[i].stood
+}
+
 // succeeded reports whether the call returned what a request that succeeded brought.
 func (r *Run) succeeded() bool { return r.Returned && r.Err == nil && r.served > 0 }
 
@@ -100,6 +108,8 @@ func (r *Run) how() string {
 		after = " at once"
 	}
 	switch {
+	case len(r.Stuck) > 0:
+		return "cannot be judged"
 	case r.Panicked != "":
 		return "panics"
 	case r.Late && r.Way.Deadline > 0:

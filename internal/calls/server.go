@@ -25,6 +25,7 @@ type Server struct {
 	Pass    func(r *http.Request, body []byte) (*http.Response, error) // unless this passes them on
 	Lag     time.Duration                                              // from writing to reading, and
 	Dialing time.Duration                                              // for making a connection: both are no part of a wait
+	Stood   func() time.Duration                                       // for how long the machine has stood still; may be nil
 	News    chan struct{}                                              // has room for one; full when something has happened
 
 	tasks sync.WaitGroup
@@ -173,6 +174,9 @@ func (s *Server) enter(c *conn, at time.Time, r *http.Request, body []byte) *Req
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q := newRequest(r, body)
+	if s.Stood != nil {
+		q.stood = s.Stood()
+	}
 	q.At, q.Conn, q.Others = at, c.number, len(s.all)-len(s.requests)
 	s.all = append(s.all, q.Name)
 	s.timeline.Note("%s on connection %d", q.Name, c.number)

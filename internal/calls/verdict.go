@@ -31,9 +31,9 @@ func Judge(rules Rules, runs []*Run) *Verdict {
 	return v
 }
 
-// of returns the runs of a way.
+// of returns the runs of a way that can be judged.
 func (v *Verdict) of(name string) []*Run {
-	return slices.DeleteFunc(slices.Clone(v.runs), func(r *Run) bool { return r.Way.Name != name })
+	return slices.DeleteFunc(slices.Clone(v.runs), func(r *Run) bool { return r.Way.Name != name || len(r.Stuck) > 0 })
 }
 
 // Add judges a run, whose way may have been played before. It may be nil.
@@ -66,6 +66,24 @@ func (v *Verdict) Uncertain() (ways []Way) {
 // Certain returns the faults that are certain, each kind once.
 func (v *Verdict) Certain() []*judge.Fault {
 	return slices.DeleteFunc(slices.Clone(v.found.Faults), func(f *judge.Fault) bool { return !v.certain(f) })
+}
+
+// Hidden returns the kinds that are not certain, and would have been found if waits were shorter by as much as the
+// machine stood still: nobody knows whether they are there.
+func (v *Verdict) Hidden() (kinds []string) {
+	rules := v.rules
+	rules.lenient = true
+	all := rules.Jitter(v.of(Throughout))
+	for _, r := range v.runs {
+		all = append(all, rules.often(r)...)
+	}
+	for _, f := range all {
+		certain := slices.ContainsFunc(v.Certain(), func(c *judge.Fault) bool { return c.Kind == f.Kind })
+		if (f.Kind == "hot" || f.Kind == "jitter") && !certain && !slices.Contains(kinds, f.Kind) {
+			kinds = append(kinds, f.Kind)
+		}
+	}
+	return kinds
 }
 
 // Scenarios returns the number of runs of the ways that have shown a fault.
