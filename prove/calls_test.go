@@ -249,12 +249,20 @@ func TestCalls_WhatCannotBeMeasured(t *testing.T) {
 func TestCalls_Cancelled(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	enough := errors.New("enough")
-	c := prove.Calls{Client: retrying(http.MethodGet, jittered), OnProgress: func(done, _ int) {
+	var running atomic.Int64
+	c := prove.Calls{Client: func(ctx context.Context, r prove.Run) (string, error) {
+		running.Add(1)
+		defer running.Add(-1)
+		return retrying(http.MethodGet, jittered)(ctx, r)
+	}, OnProgress: func(done, _ int) {
 		if done == 3 {
 			cancel(enough)
 		}
 	}}
 	m, err := c.Measure(ctx)
+	if n := running.Load(); n > 0 {
+		t.Errorf("%d calls go on", n)
+	}
 	if !errors.Is(err, enough) || len(m.Findings) > 0 || len(m.Rows) < 2 {
 		t.Errorf("got %v, %+v", err, m)
 	}

@@ -41,7 +41,8 @@ that fails: the first one that the command makes, or --request. A call that make
 two such requests cannot be measured.
 
 A run's end is SIGTERM to the command's process group, and SIGKILL if that lasts
-for longer than --stop. On Windows all that it has started is ended at once.
+for longer than --stop; so all commands end when measure is interrupted, unless
+that is by SIGKILL. On Windows all that it has started is ended at once.
 
 docs/measure.md says what fails, and what the kinds of findings mean.
 
@@ -51,7 +52,8 @@ Exit codes:
     1  something was found, or a --known was not
     2  wrong usage
   125  nothing could be measured: the command fails or makes no request when
-       nothing is wrong, its results differ, or the machine is too busy
+       nothing is wrong, its results differ, or the machine is so busy that it
+       may hide a fault
 128+n  ended by signal n; what is known is printed`,
 		Example: `  retrywhen measure -- curl -sS --fail --retry 4 {url}/price
   retrywhen measure --answer '{"id":7}' --request 'POST /orders' -- python3 order.py {url}`,

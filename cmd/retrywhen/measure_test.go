@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +24,10 @@ import (
 // beMeasured is a client that makes one call, with a fault: FAULT, URL.
 func beMeasured(fault, url string) int {
 	client := &http.Client{Timeout: 500 * time.Millisecond}
+	if fault == "deaf" {
+		ignoreSignals()
+		_ = os.WriteFile(filepath.Join(os.Getenv("MEASURED"), fmt.Sprint(os.Getpid())), nil, 0o600)
+	}
 	if os.Getenv("RETRYWHEN_URL") != url || url != "http://"+os.Getenv("RETRYWHEN_ADDR") {
 		fault = "fails"
 	}
@@ -40,6 +45,9 @@ func beMeasured(fault, url string) int {
 				err = errors.New(resp.Status)
 				again = s == http.StatusServiceUnavailable && resp.Header.Get("Retry-After") == ""
 			}
+		}
+		if fault == "deaf" {
+			time.Sleep(time.Hour)
 		}
 		if !again || n == 4 {
 			fmt.Fprintln(os.Stderr, "error:", err)

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"os"
 	"os/signal"
 	"strconv"
 	"strings"
@@ -53,6 +54,35 @@ func TestProveDiesOfASignal(t *testing.T) {
 		out := p.diesBy(t, s)
 		if !strings.HasPrefix(out, "repeated: ") || !strings.HasSuffix(out, " 1 finding\n") || strings.Contains(out, "did not take place") {
 			t.Errorf("%v: stdout is %q", s, out)
+		}
+	}
+}
+
+// A signal ends all commands that measure has started, also those that ignore it.
+func TestMeasureDiesOfASignal(t *testing.T) {
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		folder := t.TempDir()
+		started := func() []os.DirEntry {
+			all, err := os.ReadDir(folder)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return all
+		}
+		p := command(t, append([]string{"measure", "--stop=200ms"}, asChild(t, "measured", "deaf", "{url}")...)...)
+		p.Env = append(p.Env, "MEASURED="+folder)
+		p.start(t)
+		for len(started()) < 6 {
+			time.Sleep(10 * time.Millisecond)
+		}
+		p.signal(t, s)
+		if out := p.diesBy(t, s); !strings.HasPrefix(out, "the server, to GET /price ") {
+			t.Errorf("%v: stdout is %q", s, out)
+		}
+		for _, file := range started() {
+			if id, err := strconv.Atoi(file.Name()); err != nil || !(&group{id}).gone() {
+				t.Errorf("%v: process %s is left", s, file.Name())
+			}
 		}
 	}
 }
