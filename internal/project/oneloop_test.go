@@ -96,19 +96,19 @@ var decision = regexp.MustCompile(`: (can inline|inlining call to) (\w+)[.-]((?:
 //
 // To write an operator that keeps it so:
 //
-// 1. It returns one literal, in its only return statement. An early `return Empty[T]()` makes it two: check inside the literal.
-// 2. Its cost is at most 80: `go build -gcflags=-m=2` prints "cannot inline … cost 84 exceeds budget 80". A literal costs
-//    15, whatever it contains, and a call that is not inlined 57. So a check that formats goes into a literal passed to
-//    `do`.
-// 3. `internal/op` is imported only indirectly, and the compiler has no bodies of such functions, except for generic ones. So its
-//    operators check their arguments with the generic `require`.
-// 4. The literal calls its source itself, once. No other function runs the source: not fold, not a method value such as
-//    `out.Deliver`. A literal that yields from several places is fine; the budget of what it yields to is then 160 instead
-//    of 800.
-// 5. No `defer`, `recover`, `go` or `select` in the literal. Variables that it changes are fine, and `for` is.
-// 6. What runs for each item calls no small helpers: in a literal that remains a function the compiler inlines no calls
-//    (golang/go#81380). So Range and FromSlice have their look at the context written out.
-// 7. Add a chain to `oneloop_test.go` of `internal/project`.
+//  1. It returns one literal, in its only return statement. An early `return Empty[T]()` makes it two: check inside the literal.
+//  2. Its cost is at most 80: `go build -gcflags=-m=2` prints "cannot inline … cost 84 exceeds budget 80". A literal costs
+//     15, whatever it contains, and a call that is not inlined 57. So a check that formats goes into a literal passed to
+//     `do`.
+//  3. `internal/op` is imported only indirectly, and the compiler has no bodies of such functions, except for generic ones. So its
+//     operators check their arguments with the generic `require`.
+//  4. The literal calls its source itself, once. No other function runs the source: not fold, not a method value such as
+//     `out.Deliver`. A literal that yields from several places is fine; the budget of what it yields to is then 160 instead
+//     of 800.
+//  5. No `defer`, `recover`, `go` or `select` in the literal. Variables that it changes are fine, and `for` is.
+//  6. What runs for each item calls no small helpers: in a literal that remains a function the compiler inlines no calls
+//     (golang/go#81380). So Range and FromSlice have their look at the context written out.
+//  7. Add a chain to `oneloop_test.go` of `internal/project`.
 func TestChainIsOneLoop(t *testing.T) {
 	inTop(t)
 	last, inlined := map[string]string{}, map[string]int{}
