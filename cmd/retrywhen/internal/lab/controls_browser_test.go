@@ -84,7 +84,7 @@ func browserEdits(t *testing.T, ctx context.Context, _ string) {
 		then  []edit
 		want  map[string]string
 	}{
-		"two words":        {edit{"jitter", "full"}, []edit{{"cap", "7s"}}, map[string]string{"text": "exponential base=1s factor=2 cap=7s jitter=full", "cap": "7s", "jitter": "full"}},
+		"two words":        {edit{"jitter", "full"}, []edit{{"cap", "7s"}}, map[string]string{"text": "constant d=5s cap=7s jitter=full", "cap": "7s", "jitter": "full"}},
 		"one field, twice": {edit{"affected", "40"}, []edit{{"affected", "45"}, {"no control", ""}}, map[string]string{"affected": "45"}},
 		"started over":     {edit{"restart", ""}, []edit{{"cap", "7s"}}, map[string]string{"text": "constant d=5s cap=7s", "affected": "1000"}},
 		"of what is added": {edit{"add", ""}, []edit{{"name", "mine"}, {"cap", "7s"}}, map[string]string{"name": "mine", "cap": "7s", "strategy-3": "on"}},
