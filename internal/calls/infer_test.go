@@ -1,6 +1,7 @@
 package calls
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -72,6 +73,18 @@ func TestInfer(t *testing.T) {
 			t.Errorf("%s, busy: got %+v", policy, p)
 		} else if _, err := retry.Parse(p.Text); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// Each curve with each jitter is a policy's text.
+func TestInfer_Texts(t *testing.T) {
+	for _, c := range append(curves, exponential(1.7, 0)) {
+		for _, j := range spreads {
+			text := fmt.Sprintf(c.format, exactly(90*time.Second)) + " cap=" + exactly(2*time.Hour) + j.text + " limit=4 attempttimeout=" + exactly(2500*time.Millisecond)
+			if _, err := retry.Parse(text); err != nil {
+				t.Error(err)
+			}
 		}
 	}
 }
