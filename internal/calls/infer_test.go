@@ -3,6 +3,7 @@ package calls
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -74,6 +75,30 @@ func TestInfer(t *testing.T) {
 		} else if _, err := retry.Parse(p.Text); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// What a policy rests on is said with the numbers that were seen.
+func TestInfer_Why(t *testing.T) {
+	given := func(all ...time.Duration) *Run {
+		r := asking(way(Throughout), all...)
+		r.Returned = true
+		return r
+	}
+	four := given(time.Second, 2*time.Second, 4*time.Second, 8*time.Second)
+	for want, runs := range map[string][]*Run{
+		"4 waits in each of 2 runs of 503 throughout; a cap was not seen, the longest wait was 8s": {four, four},
+		"2 to 4 waits in each of 2 runs of 503 throughout; they gave up after 2 to 4 retries, so no number limits them; " +
+			"a cap was not seen, the longest wait was 8s": {four, given(time.Second, 2*time.Second)},
+		"1 wait in each of 1 run of 503 throughout; with 1 wait curves cannot be told apart; a cap was not seen, the longest wait was 1s": {given(time.Second)},
+	} {
+		if p := Infer(runs, nil, true); p.Why != want {
+			t.Errorf("got %q, want %q", p.Why, want)
+		}
+	}
+	early := given(time.Second, 950*time.Millisecond, time.Second, time.Second) // a timer is late, never early
+	if p := Infer([]*Run{four, early}, nil, true); strings.HasPrefix(p.Text, "constant d=1s limit") || strings.HasPrefix(p.Text, "exponential base=1s factor=2 limit") {
+		t.Errorf("got %+v", p)
 	}
 }
 

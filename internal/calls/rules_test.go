@@ -257,3 +257,31 @@ func TestVerdict_Stuck(t *testing.T) {
 		t.Errorf("got %+v", p)
 	}
 }
+
+// A run that was told to end has no result and no error, even if the program has returned one since. A long result is
+// shortened where it is quoted.
+func TestRun_Row(t *testing.T) {
+	r := asking(way(Throughout), time.Second)
+	r.Result, r.Err = "a", errors.New("told to end")
+	if row := r.Row(); row.Result != "" || row.Error != "" {
+		t.Errorf("got %+v", row)
+	}
+	swallowed := asking(way(Throughout))
+	swallowed.Returned, swallowed.Result = true, strings.Repeat("a", 40)+strings.Repeat("b", 40)
+	all := Rules{Most: 15}.Faults(swallowed)
+	if want := `but "aaaaaaaaaaaaaaaaaaaa…bbbbbbbbbbbbbbbbb"`; len(all) != 1 || !strings.HasSuffix(all[0].What, want) {
+		t.Errorf("got %v, want %s", all, want)
+	}
+}
+
+// Runs of different lengths are compared as far as both go.
+func TestRules_JitterOfUnequalLengths(t *testing.T) {
+	throughout := way(Throughout)
+	short, long := asking(throughout, time.Second), asking(throughout, time.Second, 2*time.Second)
+	if got := (Rules{}).Jitter([]*Run{short, short, long, long}); len(got) > 0 {
+		t.Errorf("got %v", got)
+	}
+	if got := kindsOf(Rules{}.Jitter([]*Run{short, long, long, long})); got != "jitter" {
+		t.Errorf("got %q", got)
+	}
+}
