@@ -47,7 +47,7 @@ func ExampleFlow() {
 	r, err := sim.Overload{
 		Load:    60,
 		Layers:  []sim.Layer{{Policy: retry.New(backoff.Constant(time.Second), retry.Limit(2), retry.AttemptTimeout(time.Second))}},
-		Service: sim.Service{Mean: 10 * time.Millisecond, Shape: sim.ExponentialService},
+		Service: sim.Service{Mean: 10 * time.Millisecond},
 		Trigger: sim.Trigger{At: 10 * time.Second, For: 2 * time.Second},
 		Horizon: 30 * time.Second, Bin: 5 * time.Second,
 	}.Run(context.Background())
@@ -60,12 +60,12 @@ func ExampleFlow() {
 		fmt.Printf("from %3v %3d operations, %3d requests, %3d wasted, queue of %d\n", time.Duration(i)*f.Bin, f.Arrived[i], f.Offered[i], f.Wasted[i], f.Queue[i])
 	}
 	// Output:
-	// from  0s 298 operations, 298 requests,   0 wasted, queue of 13
-	// from  5s 297 operations, 297 requests,   0 wasted, queue of 9
-	// from 10s 305 operations, 537 requests, 288 wasted, queue of 248
-	// from 15s 293 operations, 919 requests, 510 wasted, queue of 658
-	// from 20s 311 operations, 893 requests, 484 wasted, queue of 1067
-	// from 25s 301 operations, 917 requests, 523 wasted, queue of 1460
+	// from  0s 298 operations, 298 requests,   0 wasted, queue of 6
+	// from  5s 297 operations, 297 requests,   0 wasted, queue of 4
+	// from 10s 305 operations, 537 requests, 299 wasted, queue of 237
+	// from 15s 293 operations, 919 requests, 500 wasted, queue of 656
+	// from 20s 311 operations, 893 requests, 500 wasted, queue of 1049
+	// from 25s 301 operations, 917 requests, 500 wasted, queue of 1468
 }
 
 // Three layers with four attempts each turn one operation into 64 requests when the server refuses them.
@@ -89,13 +89,13 @@ func ExampleLayer() {
 	// 3 layers: 64 requests of the third operation
 }
 
-// Capacity that returns slowly: none for 2 s, then a linear increase for 10 s.
+// A standstill of 10 s.
 func ExampleTrigger() {
 	r, err := sim.Overload{
 		Load:    50,
 		Layers:  []sim.Layer{{Policy: retry.New(backoff.Backoff{}, retry.Limit(0), retry.AttemptTimeout(time.Second))}},
 		Service: sim.Service{Mean: 10 * time.Millisecond},
-		Trigger: sim.Trigger{At: 10 * time.Second, For: 2 * time.Second, Ramp: 10 * time.Second},
+		Trigger: sim.Trigger{At: 10 * time.Second, For: 10 * time.Second},
 		Horizon: time.Minute,
 	}.Run(context.Background())
 	if err != nil {
@@ -104,29 +104,21 @@ func ExampleTrigger() {
 	}
 	fmt.Println(r.Recovery.Verdict, r.Recovery.After)
 	// Output:
-	// recovered 10s
+	// recovered 8s
 }
 
-// The mean wait in the queue of an M/M/1 server at half its capacity is the service time of one request.
+// The mean wait in the queue of a server at half its capacity is half the service time of one request.
 func ExampleService() {
-	for _, s := range []sim.Service{
-		{Mean: 10 * time.Millisecond, Shape: sim.ConstantService},
-		{Mean: 10 * time.Millisecond, Shape: sim.ExponentialService},
-		{Mean: 10 * time.Millisecond, Shape: sim.LogNormalService, CV: 2},
-	} {
-		r, err := sim.Overload{
-			Load: 50, Layers: []sim.Layer{{Policy: retry.New(backoff.Backoff{}, retry.Limit(0))}}, Service: s, Horizon: time.Hour,
-		}.Run(context.Background())
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		fmt.Printf("%-13q wait %4.1f ms, 99 %% of the operations within %.0f ms\n", s.Shape, r.Wait.Mean.Seconds()*1000, r.Latency.P99.Seconds()*1000)
+	r, err := sim.Overload{
+		Load: 50, Layers: []sim.Layer{{Policy: retry.New(backoff.Backoff{}, retry.Limit(0))}}, Service: sim.Service{Mean: 10 * time.Millisecond}, Horizon: time.Hour,
+	}.Run(context.Background())
+	if err != nil {
+		fmt.Println(err)
+		return
 	}
+	fmt.Printf("wait %.1f ms, 99 %% of the operations within %.0f ms\n", r.Wait.Mean.Seconds()*1000, r.Latency.P99.Seconds()*1000)
 	// Output:
-	// ""            wait  5.0 ms, 99 % of the operations within 44 ms
-	// "exponential" wait 10.1 ms, 99 % of the operations within 93 ms
-	// "log-normal"  wait 23.8 ms, 99 % of the operations within 288 ms
+	// wait 5.0 ms, 99 % of the operations within 44 ms
 }
 
 // The highest load from which a server of 100 requests a second recovers after a standstill of 5 s.

@@ -10,14 +10,14 @@ import (
 const maxOperations = 1 << 30
 
 // Overload is a server with a queue, users whose operations come at the same rate whatever the server's state, and
-// callers that retry. The Trigger slows or stops the server for a time. Does the server recover, or do the retries keep
+// callers that retry. The Trigger stops the server for a time. Does the server recover, or do the retries keep
 // it down? The latter is a metastable failure (Bronson and others, "Metastable Failures in Distributed Systems", HotOS
 // 2021; Huang and others, OSDI 2022).
 //
 // Operations come at random times, Load a second on average (a Poisson process), or at the times of the Trace. Each
 // goes through the Layers: an attempt of the first layer is an operation of the second, and so on. An attempt of the
-// last layer is a request to the server. The server works on one request at a time, in the order of arrival, for a time
-// that Service draws. It does not know when a caller has left because the AttemptTimeout is over. It works on such
+// last layer is a request to the server. The server works on one request at a time, in the order of arrival, for the
+// time of the Service. It does not know when a caller has left because the AttemptTimeout is over. It works on such
 // requests too, unless Drop is set. A request that finds the Queue full fails at once.
 //
 // When the attempt of one layer times out, the operations under it end. A failure of a lower layer is the error of the
@@ -26,8 +26,8 @@ const maxOperations = 1 << 30
 // With Loops there are as many callers instead of a Load, each of which starts its next operation when its last one has
 // ended. They begin at random times in the first second.
 //
-// The policies' draws are independent of the arrivals and the work: two Overloads with the same Seed and different
-// policies have the same arrivals and work.
+// The policies' draws are independent of the arrivals: two Overloads with the same Seed and different policies have the
+// same arrivals.
 type Overload struct {
 	Load    float64         `json:"load"`            // operations a second; 0 with a Trace or Loops
 	Trace   []time.Duration `json:"trace,omitempty"` // when operations come, in order
@@ -103,7 +103,7 @@ func (o *Overload) check() error {
 		c.count(fmt.Sprintf("Layers[%d].Processes", i), l.Processes, 0, maxProcesses)
 		c.number(fmt.Sprintf("Layers[%d].FailureTakes", i), l.FailureTakes, 0, maxTokens)
 	}
-	c.service(o.Service)
+	c.duration("Service.Mean", o.Service.Mean, 1, never)
 	c.count("Queue", o.Queue, 0, maxClients)
 	c.count("Loops", o.Loops, 0, maxClients)
 	c.notNegative("Refusal", o.Refusal)

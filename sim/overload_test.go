@@ -55,52 +55,16 @@ func TestOverloadWaitsAreThoseOfQueueingTheory(t *testing.T) {
 		operations, loads = 40_000_000, []float64{30, 50, 70, 80}
 	}
 	forever := retry.New(backoff.Backoff{}, retry.Limit(0))
-	for _, test := range []struct {
-		name string
-		s    Service
-		cv   float64
-	}{
-		{"M/D/1", Service{Mean: 10 * time.Millisecond}, 0},
-		{"M/M/1", Service{Mean: 10 * time.Millisecond, Shape: ExponentialService}, 1},
-		{"M/G/1", Service{Mean: 10 * time.Millisecond, Shape: LogNormalService, CV: 0.5}, 0.5},
-	} {
-		for _, load := range loads {
-			rho := load * test.s.Mean.Seconds()
-			horizon := duration(operations / load * 1e9)
-			r := mustRun(t, Overload{Load: load, Layers: []Layer{{Policy: forever}}, Service: test.s, Horizon: horizon, Bin: horizon / 100})
-			want := rho * test.s.Mean.Seconds() * (1 + test.cv*test.cv) / (2 * (1 - rho))
-			if off := r.Wait.Mean.Seconds()/want - 1; math.Abs(off) > 0.01 {
-				t.Errorf("%s at %v of its capacity: the mean wait is %v, want %.6f s (%+.2f %%)", test.name, rho, r.Wait.Mean, want, 100*off)
-			}
-			if test.cv == 1 { // the time in an M/M/1 is exponential: its 99th percentile is ln 100 means
-				want := math.Log(100) * test.s.Mean.Seconds() / (1 - rho)
-				if off := r.Latency.P99.Seconds()/want - 1; math.Abs(off) > 0.02 {
-					t.Errorf("%s at %v: the 99th percentile is %v, want %.6f s", test.name, rho, r.Latency.P99, want)
-				}
-			}
-			if z := (float64(r.Operations) - operations) / math.Sqrt(operations); math.Abs(z) > 5 {
-				t.Errorf("%d operations, want %.0f (z = %.1f)", r.Operations, operations, z)
-			}
-		}
-	}
-}
-
-// An M/M/1 server with room for K waiting requests refuses the share (1-ρ)·ρ^(K+1)/(1-ρ^(K+2)).
-func TestOverloadRefusesAsQueueingTheorySays(t *testing.T) {
-	if raced {
-		t.Skip("means are compared without the race detector")
-	}
-	for _, load := range []float64{50, 120} {
-		const room = 3
+	for _, load := range loads {
 		rho := load / 100
-		horizon := duration(500_000 / load * 1e9)
-		r := mustRun(t, Overload{
-			Load: load, Layers: []Layer{{Policy: retry.New(backoff.Backoff{}, retry.Limit(0))}}, Queue: room,
-			Service: Service{Mean: 10 * time.Millisecond, Shape: ExponentialService}, Horizon: horizon, Bin: horizon / 100,
-		})
-		want := (1 - rho) * math.Pow(rho, room+1) / (1 - math.Pow(rho, room+2))
-		if got := float64(r.Refused) / float64(r.Offered); math.Abs(got/want-1) > 0.02 || r.GivenUp != r.Refused {
-			t.Errorf("at %v of its capacity %.4f are refused, want %.4f; %d given up", rho, got, want, r.GivenUp)
+		horizon := duration(operations / load * 1e9)
+		r := mustRun(t, Overload{Load: load, Layers: []Layer{{Policy: forever}}, Service: Service{Mean: 10 * time.Millisecond}, Horizon: horizon, Bin: horizon / 100})
+		want := rho * 0.01 / (2 * (1 - rho)) // of an M/D/1
+		if off := r.Wait.Mean.Seconds()/want - 1; math.Abs(off) > 0.01 {
+			t.Errorf("at %v of its capacity the mean wait is %v, want %.6f s (%+.2f %%)", rho, r.Wait.Mean, want, 100*off)
+		}
+		if z := (float64(r.Operations) - operations) / math.Sqrt(operations); math.Abs(z) > 5 {
+			t.Errorf("%d operations, want %.0f (z = %.1f)", r.Operations, operations, z)
 		}
 	}
 }
@@ -125,10 +89,10 @@ func TestOverloadWithoutRetriesRecoversInTheTimeOfTheQueue(t *testing.T) {
 
 // Each source of random numbers of a run has numbers of its own.
 func TestOverloadsSourcesDiffer(t *testing.T) {
-	arrivals, work, policies, failing := new(Overload).random()
-	first := map[uint64]bool{arrivals.Uint64(): true, work.Uint64(): true, policies.Uint64(): true, failing.Uint64(): true}
-	if len(first) != 4 {
-		t.Errorf("%d sources differ, want 4", len(first))
+	arrivals, policies, failing := new(Overload).random()
+	first := map[uint64]bool{arrivals.Uint64(): true, policies.Uint64(): true, failing.Uint64(): true}
+	if len(first) != 3 {
+		t.Errorf("%d sources differ, want 3", len(first))
 	}
 }
 
@@ -322,51 +286,20 @@ func TestGRPCRecovers(t *testing.T) {
 func TestTriggerFinishes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 300 {
-		tr := Trigger{
-			At: time.Duration(rng.Int64N(2000)), For: time.Duration(rng.Int64N(3) * rng.Int64N(1000)),
-			Speed: float64(rng.IntN(3)) / 4, Ramp: time.Duration(rng.Int64N(2) * rng.Int64N(3000)),
-		}
-		speed := func(at float64) float64 {
-			switch end := float64(tr.At + tr.For); {
-			case at < float64(tr.At):
-				return 1
-			case at < end:
-				return tr.Speed
-			case at < end+float64(tr.Ramp):
-				return tr.Speed + (1-tr.Speed)*(at-end)/float64(tr.Ramp)
+		tr := Trigger{At: time.Duration(rng.Int64N(2000)), For: time.Duration(rng.Int64N(3) * rng.Int64N(1000))}
+		start, work := time.Duration(rng.Int64N(5000)), time.Duration(1+rng.IntN(2000))
+		at := start
+		for done := time.Duration(0); done < work; at++ { // a nanosecond at a time
+			if at < tr.At || at >= tr.At+tr.For {
+				done++
 			}
-			return 1
 		}
-		start, work := time.Duration(rng.Int64N(5000)), float64(1+rng.IntN(2000))
-		const step = 0.125
-		at, done := float64(start), 0.0
-		for done < work {
-			done += speed(at+step/2) * step
-			at += step
-		}
-		if got := tr.finish(start, work); math.Abs(float64(got)-at) > 2 {
-			t.Fatalf("%+v: work of %v from %d is done at %d, want %.1f", tr, work, start, got, at)
+		if got := tr.finish(start, work); got != at {
+			t.Fatalf("%+v: work of %d from %d is done at %d, want %d", tr, work, start, got, at)
 		}
 	}
 	if got := (Trigger{For: never}).finish(5, 1); got != never {
 		t.Errorf("a standstill for good ends at %v", got)
-	}
-	if got := (Trigger{For: never, Speed: 0.5}).finish(0, 1000); got != 2000 {
-		t.Errorf("half the speed for good: %d, want 2000", got)
-	}
-}
-
-// Lost capacity: at half the speed the server never recovers from a load of 60 %. A load of 40 % does no harm.
-func TestOverloadLostCapacity(t *testing.T) {
-	for load, want := range map[float64]bool{40: true, 60: false} {
-		o := stalled(load, time.Hour, retrying(0))
-		o.Trigger.Speed = 0.5
-		o.Trigger.At, o.Trigger.For = 0, o.Horizon-time.Minute
-		r := mustRun(t, o)
-		wasted := r.Wasted > 0
-		if wasted == want {
-			t.Errorf("%v a second at half the speed: %d wasted", load, r.Wasted)
-		}
 	}
 }
 
@@ -405,9 +338,9 @@ func randomOverload(rng *rand.Rand) Overload {
 	backoffs := []backoff.Backoff{full, backoff.Constant(50 * time.Millisecond), backoff.Linear(100 * time.Millisecond).Tiled(), backoff.Decorrelated(10 * time.Millisecond).Cap(time.Second)}
 	o := Overload{
 		Load:    20 + 90*rng.Float64(),
-		Service: Service{Mean: 10 * time.Millisecond, Shape: []Shape{ConstantService, ExponentialService, LogNormalService}[rng.IntN(3)], CV: 0.7},
+		Service: Service{Mean: 10 * time.Millisecond},
 		Queue:   rng.IntN(2) * (1 + rng.IntN(60)), Drop: rng.IntN(3) == 0,
-		Trigger: Trigger{At: time.Second, For: time.Duration(rng.Int64N(3e9)), Speed: float64(rng.IntN(3)) / 3, Ramp: time.Duration(rng.Int64N(2) * rng.Int64N(3e9))},
+		Trigger: Trigger{At: time.Second, For: time.Duration(rng.Int64N(3e9))},
 		Horizon: 10 * time.Second, Seed: rng.Uint64(),
 	}
 	o.Refusal = time.Duration(rng.Int64N(2) * rng.Int64N(1e8))
@@ -442,17 +375,13 @@ func TestOverloadRefuses(t *testing.T) {
 		"len(Layers) is 0, want 1 to 10":             func(o *Overload) { o.Layers = nil },
 		"Layers[0].Processes is -1, want 0 to 10000": func(o *Overload) { o.Layers = []Layer{{Processes: -1}} },
 		"Service.Mean is 0s, want 1ns to":            func(o *Overload) { o.Service.Mean = 0 },
-		`Service.Shape is "3", want one of ["" "`:    func(o *Overload) { o.Service.Shape = "3" },
-		"Service.CV is -1, want 0 to 100":            func(o *Overload) { o.Service.CV = -1 },
 		"Queue is -1, want 0 to":                     func(o *Overload) { o.Queue = -1 },
 		"Load is 50, want more than 0, or a":         func(o *Overload) { o.Loops = 2 },
 		"Loops is -1, want 0 to":                     func(o *Overload) { o.Loops = -1 },
 		"Refusal is -1ns":                            func(o *Overload) { o.Refusal = -1 },
 		"Layers[0].FailureTakes is NaN":              func(o *Overload) { o.Layers = []Layer{{FailureTakes: math.NaN()}} },
-		"Trigger.Speed is 2, want 0 to 1":            func(o *Overload) { o.Trigger.Speed = 2 },
 		"Trigger.At is -1ns":                         func(o *Overload) { o.Trigger.At = -1 },
 		"Trigger.For is -1ns":                        func(o *Overload) { o.Trigger.For = -1 },
-		"Trigger.Ramp is -1ns":                       func(o *Overload) { o.Trigger.Ramp = -1 },
 		"Failures is 1.5, want 0 to 1":               func(o *Overload) { o.Failures = 1.5 },
 		"Healthy is -1ns":                            func(o *Overload) { o.Healthy = -1 },
 		"Horizon is -1ns, want 0s to":                func(o *Overload) { o.Horizon = -1 },
@@ -511,10 +440,9 @@ func TestOverloadStopped(t *testing.T) {
 
 func TestOverloadAsJSON(t *testing.T) {
 	o := stalled(50, time.Second, Layer{Policy: retry.New(full, retry.Limit(2), retry.AttemptTimeout(time.Second), tenth()), Processes: 3})
-	o.Service.Shape = LogNormalService
 	text := marshal(t, o)
 	var back Overload
-	if err := json.Unmarshal([]byte(text), &back); err != nil || marshal(t, back) != text || !strings.Contains(text, `"shape":"log-normal"`) {
+	if err := json.Unmarshal([]byte(text), &back); err != nil || marshal(t, back) != text {
 		t.Errorf("read back %s it is %+v, %v", text, back, err)
 	}
 	want, got := mustRun(t, o), mustRun(t, back)
@@ -574,7 +502,7 @@ func TestOverloadIsExact(t *testing.T) {
 		t.Errorf("recovered after %v, with four seconds to see it", r.Recovery.After)
 	}
 	// Bins before the end of the trigger do not count as a recovery.
-	o.Horizon, o.Trigger = 10*time.Second, Trigger{At: 5 * time.Second, For: 10 * time.Second, Speed: 1}
+	o.Horizon, o.Trigger = 10*time.Second, Trigger{At: 5 * time.Second, For: 10 * time.Second}
 	if r := mustRun(t, o); recovered(r) {
 		t.Errorf("recovered after %v, before the end of the trigger", r.Recovery.After)
 	}

@@ -131,7 +131,7 @@ func (p *plain) request(ended func(error)) (leave func()) {
 
 func (p *plain) serve(r *plainRequest) {
 	p.at = r
-	p.in(p.o.Trigger.finish(p.now, p.o.Service.draw(p.work))-p.now, func() {
+	p.in(p.o.Trigger.finish(p.now, p.o.Service.Mean)-p.now, func() {
 		p.at = nil
 		for len(p.queue) > 0 && p.at == nil {
 			next := p.queue[0]
@@ -200,7 +200,7 @@ func TestOverloadAgreesWithThePlainOne(t *testing.T) {
 			succeededAt: make([]int64, 5), offeredAt: make([]int64, 5),
 		}
 		var policies *rand.Rand
-		p.arrivals, p.work, policies, p.failing = o.random()
+		p.arrivals, policies, p.failing = o.random()
 		for _, l := range o.Layers {
 			p.policies = append(p.policies, l.policies(policies))
 		}

@@ -59,31 +59,31 @@ type layer struct {
 // overload is a running Overload.
 type overload struct {
 	Overload
-	arrivals, work *rand.Rand
-	failing        *rand.Rand
-	layers         []layer
-	calls          []call
-	free           []int32 // unused entries of calls
-	events         heap[due]
-	scheduled      int64
-	arrived        int // entries of the Trace that were scheduled
-	now            time.Duration
-	still          int  // requests at the current instant
-	endless        bool // a layer has neither a limit nor a budget, or there are loops
-	queue          fifo
-	busy           bool
-	at             request // the one that the server works on
-	wait, latency  moments
-	health         health
-	runsOn         bool // without a Horizon of its own
-	res            OverloadResult
+	arrivals      *rand.Rand
+	failing       *rand.Rand
+	layers        []layer
+	calls         []call
+	free          []int32 // unused entries of calls
+	events        heap[due]
+	scheduled     int64
+	arrived       int // entries of the Trace that were scheduled
+	now           time.Duration
+	still         int  // requests at the current instant
+	endless       bool // a layer has neither a limit nor a budget, or there are loops
+	queue         fifo
+	busy          bool
+	at            request // the one that the server works on
+	wait, latency moments
+	health        health
+	runsOn        bool // without a Horizon of its own
+	res           OverloadResult
 }
 
 func newOverload(o Overload) *overload {
 	s := &overload{Overload: o, runsOn: o.Horizon == 0}
 	s.Horizon = o.latest()
 	var policies *rand.Rand
-	s.arrivals, s.work, policies, s.failing = o.random()
+	s.arrivals, policies, s.failing = o.random()
 	for _, l := range o.Layers {
 		timeout, timed := l.Policy.AttemptTimeout()
 		s.layers = append(s.layers, layer{policies: l.policies(policies), timeout: timeout, timed: timed, takes: l.FailureTakes})
@@ -99,10 +99,10 @@ func newOverload(o Overload) *overload {
 	return s
 }
 
-// random returns independent sources for the arrivals, the work, the policies and the random failures.
-func (o *Overload) random() (arrivals, work, policies, failing *rand.Rand) {
-	second := mix(o.Seed + golden)
-	return newRand(o.Seed), newRand(second), newRand(mix(second)), newRand(mix(mix(second)))
+// random returns independent sources for the arrivals, the policies and the random failures.
+func (o *Overload) random() (arrivals, policies, failing *rand.Rand) {
+	second := mix(mix(o.Seed + golden))
+	return newRand(o.Seed), newRand(second), newRand(mix(second))
 }
 
 func (s *overload) schedule(at time.Duration, kind, who int32, version uint32) {

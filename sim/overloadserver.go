@@ -35,7 +35,7 @@ func (s *overload) request(who int32) {
 func (s *overload) serve(r request) {
 	s.busy, s.at = true, r
 	s.wait.add(int64(s.now - r.at))
-	s.schedule(s.Trigger.finish(s.now, s.Service.draw(s.work)), finishes, none, 0)
+	s.schedule(s.Trigger.finish(s.now, s.Service.Mean), finishes, none, 0)
 }
 
 // finished ends the work on a request and starts the next one.
