@@ -20,7 +20,7 @@ func newSimHerd() *cobra.Command {
 and every retry fails at once. The figures are the total wait until the last
 retry, the peak of the load over its mean, the dead time without retries, and how
 much the waits differ from job to job (CV: the standard deviation over the mean).
-Charts follow: a dot for each retry, job against time, and the load.
+A chart of the load follows. The picture of -o has a dot for each retry too.
 
 Without a policy it compares the four of the article "Visualization of backoff
 functions" with one that spreads the retries although the waits differ little.`,

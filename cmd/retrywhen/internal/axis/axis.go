@@ -112,44 +112,6 @@ func numbers(most, step float64) []Tick {
 	return ticks
 }
 
-// LogTimes returns the ticks of a logarithmic axis from least to most, both above 0. They are at 1, 10 and 100
-// nanoseconds, microseconds and milliseconds, at 1, 10 and 30 seconds and minutes, at 1, 3 and 12 hours, and at 1, 10,
-// … days. If there are fewer than four, the ticks are at all steps of a clock.
-func LogTimes(least, most time.Duration) []Tick {
-	sparse := []time.Duration{
-		time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 10 * time.Minute, 30 * time.Minute,
-		time.Hour, 3 * time.Hour, 12 * time.Hour,
-	}
-	if ticks := logTicks(least, most, []time.Duration{1}, sparse); len(ticks) >= 4 {
-		return ticks
-	}
-	return logTicks(least, most, []time.Duration{1, 2, 5}, steps)
-}
-
-// logTicks returns ticks at the given multiples of powers of ten below a second and from a day on, and at the given
-// times between.
-func logTicks(least, most time.Duration, multiples, middle []time.Duration) []Tick {
-	ticks := []Tick{}
-	add := func(at time.Duration) {
-		if least <= at && at <= most {
-			ticks = append(ticks, Tick{at.Seconds(), Time(at)})
-		}
-	}
-	powers := func(power, end time.Duration) {
-		for ; power < end; power *= 10 {
-			for _, m := range multiples {
-				add(m * power)
-			}
-		}
-	}
-	powers(time.Nanosecond, time.Second)
-	for _, at := range middle {
-		add(at)
-	}
-	powers(day, math.MaxInt64/10)
-	return ticks
-}
-
 // Time formats a duration in at most two units, as in 1m30s, 250ms or 2d12h.
 func Time(d time.Duration) string {
 	switch {

@@ -3,7 +3,6 @@ package axis
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -172,26 +171,6 @@ func TestNumbers(t *testing.T) {
 		ticks := Numbers(test.most, test.intervals)
 		if len(ticks) != test.count || ticks[len(ticks)-1].At != test.last {
 			t.Errorf("Numbers(%v, %d) = %v", test.most, test.intervals, ticks)
-		}
-	}
-}
-
-func TestLogTimes(t *testing.T) {
-	for _, test := range []struct {
-		least, most time.Duration
-		want        []string
-	}{
-		{time.Millisecond, 2 * time.Minute, []string{"1ms", "10ms", "100ms", "1s", "10s", "30s", "1m"}},
-		{18 * time.Second, 2 * time.Minute, []string{"30s", "1m", "2m"}},
-		{30 * time.Millisecond, 2 * time.Second, []string{"50ms", "100ms", "200ms", "500ms", "1s", "2s"}},
-		{12 * time.Hour, 20 * day, []string{"12h", "1d", "2d", "5d", "10d", "20d"}},
-	} {
-		var got []string
-		for _, tick := range LogTimes(test.least, test.most) {
-			got = append(got, tick.Label)
-		}
-		if !slices.Equal(got, test.want) {
-			t.Errorf("LogTimes(%v, %v): %v, want %v", test.least, test.most, got, test.want)
 		}
 	}
 }

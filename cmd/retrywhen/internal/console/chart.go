@@ -85,44 +85,6 @@ func Bars(counts []int64, most int64, lines int) []string {
 	return chart
 }
 
-// Dots is a chart of dots, two by four in each character.
-type Dots struct {
-	width, height int // in characters
-	cells         []rune
-}
-
-// NewDots returns an empty chart, with width and height in characters.
-func NewDots(width, height int) *Dots {
-	return &Dots{width, height, make([]rune, width*height)}
-}
-
-// Set draws a dot at x and y, both from 0 to 1, y downwards. It ignores dots outside of the chart.
-func (d *Dots) Set(x, y float64) {
-	if !(x >= 0 && x <= 1 && y >= 0 && y <= 1) {
-		return
-	}
-	i, j := min(int(x*float64(2*d.width)), 2*d.width-1), min(int(y*float64(4*d.height)), 4*d.height-1)
-	// The bits of a braille character: two columns of three, then the fourth row.
-	bits := [4][2]rune{{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}}
-	d.cells[j/4*d.width+i/2] |= bits[j%4][i%2]
-}
-
-// Lines returns the chart.
-func (d *Dots) Lines() []string {
-	lines := make([]string, d.height)
-	for i := range lines {
-		row := make([]rune, d.width)
-		for j, bits := range d.cells[i*d.width : (i+1)*d.width] {
-			row[j] = ' '
-			if bits != 0 {
-				row[j] = 0x2800 + bits
-			}
-		}
-		lines[i] = strings.TrimRight(string(row), " ")
-	}
-	return lines
-}
-
 // Columns joins blocks of lines horizontally, with a gap of that many spaces.
 func Columns(gap int, blocks ...[]string) []string {
 	var lines []string

@@ -89,25 +89,6 @@ func TestBars(t *testing.T) {
 	lines(t, Bars([]int64{0, 1, 0}, 1_000_000, 1), " ▁")
 }
 
-func TestDots(t *testing.T) {
-	d := NewDots(2, 1)
-	d.Set(0, 0)
-	d.Set(1, 1)
-	for _, outside := range [][2]float64{{-1, 0}, {2, 0}, {0, -1}, {0, 2}} {
-		d.Set(outside[0], outside[1])
-	}
-	lines(t, d.Lines(), "⠁⢀")
-	d = NewDots(3, 2)
-	d.Set(1, 0)
-	d.Set(0, 1)
-	lines(t, d.Lines(), "  ⠈", "⡀")
-	for i, want := range []string{"⠁", "⠂", "⠄", "⡀", "⠈", "⠐", "⠠", "⢀"} {
-		d = NewDots(1, 1)
-		d.Set(float64(i/4), float64(i%4)/4)
-		lines(t, d.Lines(), want)
-	}
-}
-
 func TestColumns(t *testing.T) {
 	lines(t, Columns(2, []string{"a", "bcd"}, []string{"1", "", "3"}), "a    1", "bcd", "     3")
 }

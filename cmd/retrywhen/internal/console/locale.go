@@ -13,12 +13,7 @@ func ForLocale(text string) string {
 	if strings.Contains(locale, "utf-8") || strings.Contains(locale, "utf8") {
 		return text
 	}
-	return strings.Map(func(r rune) rune {
-		if r > 0x2800 && r <= 0x28ff { // a cell of dots
-			return ':'
-		}
-		return r
-	}, plain.Replace(text))
+	return plain.Replace(text)
 }
 
 // plain has one character for each of a chart, whose columns stay.

@@ -201,7 +201,7 @@ func ChartBin(end time.Duration) time.Duration {
 	return max(axis.Step(end, bars), 1)
 }
 
-// Text returns the figures as a table, and charts of the first strategy.
+// Text returns the figures as a table, and a chart of the load of the first strategy.
 func (h *HerdResult) Text(width int) []string {
 	width = min(width, maxWidth)
 	var names []string
@@ -229,25 +229,16 @@ func (h *HerdResult) Text(width int) []string {
 	return lines
 }
 
-// chart returns the dots and the load under them.
+// chart returns the load.
 func (h *HerdResult) chart(s *HerdStrategyResult, width int) []string {
-	const dotLines, barLines = 6, 3
+	const barLines = 3
 	span := console.Span{Most: h.End(), Width: chartWidth(width)}
-	dots := console.NewDots(span.Width, dotLines)
-	for job := range s.Herd.Jobs {
-		for k := range s.Herd.Retries {
-			if at := s.Herd.At(job, k+1); at != sim.Never {
-				dots.Set(float64(at)/float64(max(span.Most, 1)), 1-float64(job)/float64(max(s.Herd.Jobs-1, 1)))
-			}
-		}
-	}
-	lines := indent(dots.Lines(), "job")
 	bin := span.Most/time.Duration(span.Width) + 1 // the last bin holds the end
 	load, err := s.Herd.Load(bin)
 	if err != nil {
-		return append(lines, err.Error())
+		return []string{err.Error()}
 	}
-	lines = append(lines, indent(console.Bars(load.Counts[:min(len(load.Counts), span.Width)], load.Peak, barLines), perSecond(load.Peak, bin))...)
+	lines := indent(console.Bars(load.Counts[:min(len(load.Counts), span.Width)], load.Peak, barLines), perSecond(load.Peak, bin))
 	return append(lines, indent([]string{span.Labels()}, "")...)
 }
 
