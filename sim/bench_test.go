@@ -32,7 +32,7 @@ func BenchmarkHerd(b *testing.B) {
 		{Name: "full", Policy: retry.New(backoff.Exponential(time.Second, 2).Cap(time.Minute).Jitter(jitter.Full))},
 		{Name: "decorrelated", Policy: retry.New(backoff.Decorrelated(time.Second).Cap(time.Minute))},
 		{Name: "tiled", Policy: retry.New(backoff.Linear(time.Second).Tiled())},
-		{Name: "keyed", Policy: retry.New(backoff.Linear(time.Second).Tiled()), Placement: ByKey},
+		{Name: "ordinal", Policy: retry.New(backoff.Linear(time.Second).Tiled()), Placement: ByOrdinal},
 	} {
 		b.Run(s.Name, func(b *testing.B) {
 			for b.Loop() {

@@ -18,7 +18,7 @@ var answered = sync.OnceValues(func() (map[string]Figures, error) {
 	q := openQuestion()
 	tiled := q.Strategies[4]
 	q.Strategies = append(q.Strategies, Strategy{"tiled, a process each", tiled.Policy, OneProcess, q.Jobs})
-	for _, p := range []Placement{ByKey, ByOrdinal} {
+	for _, p := range []Placement{ByOrdinal} {
 		q.Strategies = append(q.Strategies, Strategy{"tiled, " + string(p), tiled.Policy, p, 0})
 	}
 	// The same total: half a wait for the first retry, and four whole ones.
@@ -51,7 +51,7 @@ func TestOpenQuestionIsAnswered(t *testing.T) {
 	}
 	within("sidekiq's peak", sidekiq.PeakOverMean, 15, 0.6)
 	within("tiled's peak", tiled.PeakOverMean, 5, 0.6)
-	for _, p := range []string{"a process each", "by-key"} {
+	for _, p := range []string{"a process each"} {
 		within("the peak of tiled, "+p, f["tiled, "+p].PeakOverMean, 11, 0.7)
 		within("the dead share of tiled, "+p, f["tiled, "+p].DeadShare, 0.16, 0.02)
 	}
@@ -133,7 +133,7 @@ func TestOpenQuestionWindowIsTheLeastWithNothingDead(t *testing.T) {
 
 func TestComparisonIsOfItsHerds(t *testing.T) {
 	c := Comparison{
-		Strategies: []Strategy{{Name: "a", Policy: retry.New(backoff.Sidekiq())}, {Name: "b", Policy: retry.New(backoff.Linear(time.Second).Tiled()), Placement: ByKey}},
+		Strategies: []Strategy{{Name: "a", Policy: retry.New(backoff.Sidekiq())}, {Name: "b", Policy: retry.New(backoff.Linear(time.Second).Tiled()), Placement: ByOrdinal}},
 		Jobs:       20, Retries: 3, Runs: 2, Seed: 8, PeakWindow: time.Second, DeadWindow: 2 * time.Second,
 	}
 	last := int64(0)
@@ -229,7 +229,7 @@ func TestComparisonRefusesInvalidFields(t *testing.T) {
 		{func(c *Comparison) { c.Runs = 0 }, "sim: Comparison: Runs is 0, want 1 to 2147483647"},
 		{func(c *Comparison) { c.PeakWindow = 0 }, "sim: Comparison: PeakWindow is 0s, want 1ns to 2562047h47m16.854775807s"},
 		{func(c *Comparison) { c.DeadWindow = -1 }, "sim: Comparison: DeadWindow is -1ns, want 1ns to 2562047h47m16.854775807s"},
-		{func(c *Comparison) { c.Strategies[1].Placement = "5" }, `sim: Comparison: Strategies[1].Placement is "5", want one of ["" "by-key" "by-ordinal"]`},
+		{func(c *Comparison) { c.Strategies[1].Placement = "5" }, `sim: Comparison: Strategies[1].Placement is "5", want one of ["" "by-ordinal"]`},
 	} {
 		c := openQuestion()
 		test.with(&c)

@@ -3,7 +3,6 @@ package sim
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 )
@@ -83,13 +82,6 @@ func (c *checker) duration(field string, d, lo, hi time.Duration) {
 func (c *checker) notNegative(field string, d time.Duration) {
 	if d < 0 {
 		c.fail(field, d, "at least 0")
-	}
-}
-
-// choice wants one of the values, of which the first is the zero one.
-func choice[S ~string](c *checker, field string, v S, values ...S) {
-	if !slices.Contains(values, v) {
-		c.fail(field, strconv.Quote(string(v)), fmt.Sprintf("one of %q", values))
 	}
 }
 

@@ -72,7 +72,7 @@ func TestHerdDecorrelatedIsTheChainOfAfter(t *testing.T) {
 
 func TestHerdTiledWavesAbut(t *testing.T) {
 	const jobs, retries, d = 1000, 6, 10 * time.Second
-	for _, p := range []Placement{OneProcess, ByKey, ByOrdinal} {
+	for _, p := range []Placement{OneProcess, ByOrdinal} {
 		r := mustRun(t, Herd{Policy: retry.New(backoff.Linear(d).Tiled()), Placement: p, Jobs: jobs, Retries: retries, Seed: 7})
 		for job := range jobs {
 			u := float64(r.At(job, 1)) / float64(d)
@@ -148,8 +148,8 @@ func TestOneProcessIsTheGoldenSequence(t *testing.T) {
 	}
 }
 
-func TestByKeyFixesEveryDelayOfAJob(t *testing.T) {
-	r := mustRun(t, Herd{Policy: retry.New(backoff.Constant(time.Second).Jitter(jitter.Full)), Placement: ByKey, Jobs: 100, Retries: 3, Seed: 5})
+func TestByOrdinalFixesEveryDelayOfAJob(t *testing.T) {
+	r := mustRun(t, Herd{Policy: retry.New(backoff.Constant(time.Second).Jitter(jitter.Full)), Placement: ByOrdinal, Jobs: 100, Retries: 3, Seed: 5})
 	seen := map[time.Duration]bool{}
 	for job := range r.Jobs {
 		wait := r.At(job, 1)
@@ -164,7 +164,7 @@ func TestByKeyFixesEveryDelayOfAJob(t *testing.T) {
 }
 
 func TestHerdSameSeedSameBytes(t *testing.T) {
-	for _, p := range []Placement{OneProcess, ByKey, ByOrdinal} {
+	for _, p := range []Placement{OneProcess, ByOrdinal} {
 		for _, b := range []backoff.Backoff{backoff.Sidekiq(), backoff.Linear(time.Second).Tiled(), backoff.Decorrelated(time.Second)} {
 			h := Herd{Policy: retry.New(b), Placement: p, Jobs: 50, Retries: 4, Seed: 11}
 			one, two := marshal(t, mustRun(t, h)), marshal(t, mustRun(t, h))
@@ -336,7 +336,7 @@ func TestHerdRefusesInvalidFields(t *testing.T) {
 		{"Retries", func(h *Herd) { h.Retries = -1 }, "sim: Herd: Retries is -1, want 1 to 100000000"},
 		{"Jobs·Retries", func(h *Herd) { h.Jobs, h.Retries = 1e7, 11 }, "sim: Herd: Jobs·Retries is 110000000, want at most 100000000"},
 		{"Horizon", func(h *Herd) { h.Horizon = -1 }, "sim: Herd: Horizon is -1ns, want at least 0"},
-		{"Placement", func(h *Herd) { h.Placement = "4" }, `sim: Herd: Placement is "4", want one of ["" "by-key" "by-ordinal"]`},
+		{"Placement", func(h *Herd) { h.Placement = "4" }, `sim: Herd: Placement is "4", want one of ["" "by-ordinal"]`},
 	} {
 		h := ok
 		test.with(&h)
@@ -388,9 +388,9 @@ func TestCheckerTakesTheEnds(t *testing.T) {
 }
 
 func TestHerdAsJSON(t *testing.T) {
-	h := Herd{Policy: retry.New(backoff.Exponential(time.Second, 2).Jitter(jitter.Full)), Placement: ByKey, Jobs: 2, Retries: 3, Seed: 4, Horizon: 5}
+	h := Herd{Policy: retry.New(backoff.Exponential(time.Second, 2).Jitter(jitter.Full)), Placement: ByOrdinal, Jobs: 2, Retries: 3, Seed: 4, Horizon: 5}
 	text := marshal(t, h)
-	if want := `{"policy":"exponential base=1s factor=2 jitter=full","placement":"by-key","processes":0,"jobs":2,"retries":3,"seed":4,"horizon":5}`; text != want {
+	if want := `{"policy":"exponential base=1s factor=2 jitter=full","placement":"by-ordinal","processes":0,"jobs":2,"retries":3,"seed":4,"horizon":5}`; text != want {
 		t.Errorf("as JSON it is %s, want %s", text, want)
 	}
 	var back Herd

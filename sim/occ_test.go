@@ -269,10 +269,9 @@ func TestOCCAgainstEveryMessage(t *testing.T) {
 		backoff.Linear(40 * time.Millisecond).Tiled(),
 	} {
 		for _, clients := range []int{1, 2, 17, 60} {
-			o := OCC{Policy: retry.New(b), Placement: ByKey, Clients: clients, Network: still, Seed: 9}
-			key := newOperations(o.Policy, ByKey, 1, newRand(o.Seed)).key
+			o := OCC{Policy: retry.New(b), Placement: ByOrdinal, Clients: clients, Network: still, Seed: 9}
 			calls, end := plainOCC(clients, still.Mean, func(who, n int, prev time.Duration) time.Duration {
-				return b.Keyed(key+uint64(who)).After(n, prev, 0)
+				return b.Ordinal(uint64(who)).After(n, prev, 0)
 			})
 			r := mustRun(t, o)
 			if !slices.Equal(r.Times, calls) || r.End != end {
@@ -430,7 +429,7 @@ func TestOCCRefusesInvalidFields(t *testing.T) {
 		{OCC{Clients: maxClients + 1}, "sim: OCC: Clients is 10000001, want 1 to 10000000"},
 		{OCC{Clients: 1, Network: Network{Mean: -1}}, "sim: OCC: Network.Mean is -1ns, want 0s to 1h0m0s"},
 		{OCC{Clients: 1, Network: Network{SD: math.MaxInt64}}, "sim: OCC: Network.SD is 2562047h47m16.854775807s, want 0s to 1h0m0s"},
-		{OCC{Clients: 1, Placement: "7"}, `sim: OCC: Placement is "7", want one of ["" "by-key" "by-ordinal"]`},
+		{OCC{Clients: 1, Placement: "7"}, `sim: OCC: Placement is "7", want one of ["" "by-ordinal"]`},
 		{OCC{Clients: 1, Horizon: -time.Second}, "sim: OCC: Horizon is -1s, want at least 0"},
 	} {
 		r, err := test.o.Run(t.Context())
@@ -449,7 +448,7 @@ func TestOCCRefusesInvalidFields(t *testing.T) {
 		"Runs is 0, want 1 to 2147483647":       {Clients: []int{1}},
 		"Network.SD is -1ns, want 0s to 1h0m0s": {Clients: []int{1}, Runs: 1, Network: Network{SD: -1}},
 		"Horizon is -1s, want at least 0":       {Clients: []int{1}, Runs: 1, Horizon: -time.Second},
-		`Strategies[0].Placement is "8", want one of ["" "by-key" "by-ordinal"]`: {
+		`Strategies[0].Placement is "8", want one of ["" "by-ordinal"]`: {
 			Strategies: []Strategy{{Name: "odd", Placement: "8"}}, Clients: []int{1}, Runs: 1,
 		},
 	} {

@@ -133,7 +133,7 @@ func TestOutageComingBackIsANewOperation(t *testing.T) {
 
 func TestOutageTiledKeepsItsPlace(t *testing.T) {
 	// The tenth wave is from 45 s to 55 s, and the server is back at 45 s.
-	for _, p := range []Placement{OneProcess, ByKey, ByOrdinal} {
+	for _, p := range []Placement{OneProcess, ByOrdinal} {
 		r := runOutage(t, Outage{Policy: retry.New(backoff.Linear(time.Second).Tiled()), Placement: p, Clients: 1000, Capacity: 1000, Down: 45 * time.Second, Seed: 2})
 		if r.PerClient.Least != 11 || r.PerClient.Most != 11 {
 			t.Errorf("%v: attempts per client are %+v, want 11", p, r.PerClient)
@@ -279,10 +279,9 @@ func TestOutageAgainstAPlainOne(t *testing.T) {
 				budget = &tokenBucket{200, 1.5, 3, 4}
 				o.Policy = o.Policy.With(retry.WithBudget(retry.NewBudget(200, 1.5, 3).Refill(4)))
 			}
-			o.Policy, o.Placement, o.Seed = o.Policy.With(retry.WithBackoff(b)), ByKey, 21
-			key := newOperations(o.Policy, ByKey, 1, newRand(o.Seed)).key
+			o.Policy, o.Placement, o.Seed = o.Policy.With(retry.WithBackoff(b)), ByOrdinal, 21
 			served, attempts := plainOutage(o, budget, func(who, n int, prev time.Duration) time.Duration {
-				return b.Keyed(key+uint64(who)).After(n, prev, 0)
+				return b.Ordinal(uint64(who)).After(n, prev, 0)
 			})
 			r := runOutage(t, o)
 			if !slices.Equal(r.ServedAt, served) {
@@ -298,7 +297,7 @@ func TestOutageAgainstAPlainOne(t *testing.T) {
 func TestOutageAddsUp(t *testing.T) {
 	for seed := range uint64(20) {
 		o := Outage{
-			Policy: retry.New(backoff.Exponential(200*time.Millisecond, 2).Cap(20 * time.Second).Jitter(jitter.Full)), Placement: []Placement{OneProcess, ByKey, ByOrdinal}[seed%3],
+			Policy: retry.New(backoff.Exponential(200*time.Millisecond, 2).Cap(20 * time.Second).Jitter(jitter.Full)), Placement: []Placement{OneProcess, ByOrdinal}[seed%2],
 			Clients: 500, Down: 15 * time.Second, Capacity: 30, Timeout: time.Duration(seed%2) * 200 * time.Millisecond,
 			Arrive: 5 * time.Second, Return: time.Duration(seed%3) * time.Second, Seed: seed, Bin: 500 * time.Millisecond,
 		}
@@ -405,7 +404,7 @@ func TestOutageRefusesInvalidFields(t *testing.T) {
 		{func(o *Outage) { o.Return = -1 }, "sim: Outage: Return is -1ns, want at least 0"},
 		{func(o *Outage) { o.Bin = -1 }, "sim: Outage: Bin is -1ns, want at least 0"},
 		{func(o *Outage) { o.Horizon = -1 }, "sim: Outage: Horizon is -1ns, want at least 0"},
-		{func(o *Outage) { o.Placement = "9" }, `sim: Outage: Placement is "9", want one of ["" "by-key" "by-ordinal"]`},
+		{func(o *Outage) { o.Placement = "9" }, `sim: Outage: Placement is "9", want one of ["" "by-ordinal"]`},
 	} {
 		o := ok
 		test.with(&o)

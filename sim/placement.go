@@ -10,9 +10,6 @@ const (
 	// backoff each delay is drawn at random.
 	OneProcess Placement = ""
 
-	// ByKey gives each operation its own key, which determines all its delays: see backoff.Backoff's Keyed.
-	ByKey Placement = "by-key"
-
 	// ByOrdinal numbers the operations from 0; the number determines all delays: see backoff.Backoff's Ordinal.
 	ByOrdinal Placement = "by-ordinal"
 )

@@ -63,7 +63,7 @@ func TestEachProcessHasABudgetOfItsOwn(t *testing.T) {
 		processes int
 		place     Placement
 		want      int64
-	}{{0, OneProcess, 100 + 7}, {1, OneProcess, 100 + 7}, {4, OneProcess, 100 + 4*7}, {4, ByKey, 100 + 4*7}, {100, OneProcess, 100 + 100*7}} {
+	}{{0, OneProcess, 100 + 7}, {1, OneProcess, 100 + 7}, {4, OneProcess, 100 + 4*7}, {4, ByOrdinal, 100 + 4*7}, {100, OneProcess, 100 + 100*7}} {
 		o.Processes, o.Placement = test.processes, test.place
 		if r := runOutage(t, o); r.Attempts != test.want {
 			t.Errorf("%d processes, %v: %d attempts, want %d", test.processes, test.place, r.Attempts, test.want)

@@ -46,13 +46,12 @@ type operations struct {
 	processes []retry.Policy // take the operations in turn
 	takes     float64        // see Layer.FailureTakes
 	placement Placement
-	key       uint64 // of the first operation, for ByKey
 }
 
 // newOperations returns the operations of n processes, which draw from rng.
 func newOperations(policy retry.Policy, p Placement, n int, rng *rand.Rand) operations {
-	sequence, key := rng.Uint64(), rng.Uint64()
-	o := operations{placement: p, key: key}
+	sequence, _ := rng.Uint64(), rng.Uint64()
+	o := operations{placement: p}
 	for range max(n, 1) {
 		draw := rng.Float64
 		if policy.Backoff().IsTiled() && p == OneProcess { // as a process does
@@ -69,10 +68,7 @@ func newOperations(policy retry.Policy, p Placement, n int, rng *rand.Rand) oper
 // of returns the policy of an operation, by its number.
 func (o *operations) of(operation int) retry.Policy {
 	p := o.processes[operation%len(o.processes)]
-	switch {
-	case o.placement == ByKey:
-		return p.With(retry.WithBackoff(p.Backoff().Keyed(o.key + uint64(operation))))
-	case o.placement == ByOrdinal:
+	if o.placement == ByOrdinal {
 		return p.With(retry.WithBackoff(p.Backoff().Ordinal(uint64(operation))))
 	}
 	return p

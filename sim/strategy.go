@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/retrywhen/retrywhen/retry"
 )
@@ -26,5 +27,7 @@ func (c *checker) placed(prefix string, p Placement, processes int) {
 }
 
 func (c *checker) placement(field string, p Placement) {
-	choice(c, field, p, OneProcess, ByKey, ByOrdinal)
+	if p != OneProcess && p != ByOrdinal {
+		c.fail(field, strconv.Quote(string(p)), fmt.Sprintf("one of %q", []Placement{OneProcess, ByOrdinal}))
+	}
 }
