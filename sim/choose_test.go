@@ -71,12 +71,12 @@ func TestTiledContention(t *testing.T) {
 		t.Skip("means are compared without the race detector")
 	}
 	o := OCC{Policy: retry.New(backoff.Constant(2 * time.Second).Tiled()), Clients: 100, Network: DefaultNetwork}
-	s, err := o.Sample(t.Context(), 200)
+	s, err := sampled(t.Context(), o, 200)
 	if err != nil || math.Abs(s.Calls.Mean-240) > 5 {
 		t.Errorf("%v calls, %v; want 240", s.Calls.Mean, err)
 	}
 	o.Policy = classics()[2].Policy
-	if s, err = o.Sample(t.Context(), 200); err != nil || math.Abs(s.Calls.Mean-796) > 15 {
+	if s, err = sampled(t.Context(), o, 200); err != nil || math.Abs(s.Calls.Mean-796) > 15 {
 		t.Errorf("full jitter: %v calls, %v; want 796", s.Calls.Mean, err)
 	}
 }

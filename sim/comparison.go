@@ -14,8 +14,8 @@ type Comparison struct {
 	Runs       int        `json:"runs"` // every figure is the mean over this number of runs, whose seeds are Seed, Seed+1, …
 	Seed       uint64     `json:"seed"`
 
-	PeakWindow time.Duration `json:"peakWindow"` // the Window of Figures.PeakOverMean
-	DeadWindow time.Duration `json:"deadWindow"` // the Window of Figures.DeadShare
+	PeakWindow time.Duration `json:"peakWindow"` // the width of the window of Figures.PeakOverMean
+	DeadWindow time.Duration `json:"deadWindow"` // that of Figures.DeadShare
 
 	// Progress, if not nil, is called now and then, on the goroutine of Run, with the work done in millionths.
 	Progress func(done, total int64) `json:"-"`
@@ -27,18 +27,13 @@ type Figures struct {
 	Total        time.Duration `json:"total"`        // the cumulative wait until a job's last retry, the mean of all jobs
 	TotalCV      float64       `json:"totalCV"`      // its coefficient of variation
 	End          time.Duration `json:"end"`          // the time of the last retry of all jobs
-	FirstMean    time.Duration `json:"firstMean"`    // the wait before the first retry, the mean of all jobs
 	FirstMost    time.Duration `json:"firstMost"`    // the longest wait before the first retry
 	Peak         float64       `json:"peak"`         // the most retries in any PeakWindow
 	PeakOverMean float64       `json:"peakOverMean"` // the fullest PeakWindow over the mean
 	DeadShare    float64       `json:"deadShare"`    // the share of DeadWindows that hold no retry
 	CV           []float64     `json:"cv"`           // the coefficient of variation of each single wait that a job had
 	MeanCV       float64       `json:"meanCV"`       // the mean of CV
-
-	Totals Spread   `json:"totals"` // the cumulative waits until the last retry, of all jobs of all runs
-	Firsts Spread   `json:"firsts"` // the waits before the first retry, of all jobs of all runs
-	Peaks  Estimate `json:"peaks"`  // PeakOverMean from run to run
-	Deads  Estimate `json:"deads"`  // DeadShare from run to run
+	Totals       Spread        `json:"totals"`       // the cumulative waits until the last retry, of all jobs of all runs
 }
 
 // Run computes the figures of each strategy, in their order.
@@ -112,17 +107,17 @@ func (r *HerdResult) figures(peakWindow, deadWindow time.Duration) *herdFigures 
 	r.waits(0, &f.first)
 	r.lasts(&f.total)
 	times := r.sorted()
-	peak := r.window(times, peakWindow)
-	f.most, f.peak, f.dead = peak.Peak, peak.PeakOverMean, r.window(times, deadWindow).DeadShare
+	f.most, f.peak, _ = r.window(times, peakWindow)
+	_, _, f.dead = r.window(times, deadWindow)
 	return f
 }
 
 // sums adds up the figures of several runs.
 type sums struct {
-	total, totalCV, end, firstMean, firstMost, most, peak, dead float64
-	cv                                                          []float64
-	waits                                                       int
-	totals, firsts, peaks, deads                                moments
+	total, totalCV, end, firstMost, most, peak, dead float64
+	cv                                               []float64
+	waits                                            int
+	totals                                           moments
 }
 
 func (s *sums) add(f *herdFigures) {
@@ -130,7 +125,6 @@ func (s *sums) add(f *herdFigures) {
 	s.total += float64(total.Mean)
 	s.totalCV += total.CV
 	s.end += float64(f.end)
-	s.firstMean += float64(duration(f.first.mean))
 	s.firstMost += float64(f.first.most)
 	s.most += float64(f.most)
 	s.peak += f.peak
@@ -140,9 +134,6 @@ func (s *sums) add(f *herdFigures) {
 	}
 	s.waits = max(s.waits, f.waits)
 	s.totals.merge(&f.total)
-	s.firsts.merge(&f.first)
-	s.peaks.addFigure(f.peak)
-	s.deads.addFigure(f.dead)
 }
 
 func (s *sums) figures(strategy Strategy, runs int) Figures {
@@ -150,9 +141,8 @@ func (s *sums) figures(strategy Strategy, runs int) Figures {
 	f := Figures{
 		Strategy: strategy,
 		Total:    duration(s.total / n), TotalCV: s.totalCV / n, End: duration(s.end / n),
-		FirstMean: duration(s.firstMean / n), FirstMost: duration(s.firstMost / n),
-		Peak: s.most / n, PeakOverMean: s.peak / n, DeadShare: s.dead / n, CV: s.cv[:s.waits],
-		Totals: s.totals.spread(), Firsts: s.firsts.spread(), Peaks: s.peaks.estimate(), Deads: s.deads.estimate(),
+		FirstMost: duration(s.firstMost / n), Peak: s.most / n, PeakOverMean: s.peak / n, DeadShare: s.dead / n, CV: s.cv[:s.waits],
+		Totals: s.totals.spread(),
 	}
 	for k := range f.CV {
 		f.CV[k] /= n

@@ -87,33 +87,6 @@ func TestOpenQuestionIsAnswered(t *testing.T) {
 	}
 }
 
-// In bins the peaks are lower, and more is dead, than in windows that slide.
-func TestOpenQuestionInBins(t *testing.T) {
-	q := openQuestion()
-	for _, test := range []struct {
-		strategy   int
-		bin        time.Duration
-		peak, dead float64
-	}{
-		{2, time.Second, 12.4, 0.63}, {2, q.DeadWindow, 8.0, 0.33},
-		{4, time.Second, 4.7, 0.44}, {4, q.DeadWindow, 3.5, 0},
-	} {
-		var peak, dead float64
-		for seed := range uint64(200) {
-			h := Herd{Policy: q.Strategies[test.strategy].Policy, Jobs: q.Jobs, Retries: q.Retries, Seed: seed}
-			l, err := mustRun(t, h).Load(test.bin)
-			if err != nil {
-				t.Fatal(err)
-			}
-			peak += l.PeakOverMean / 200
-			dead += l.DeadShare / 200
-		}
-		if math.Abs(peak-test.peak) > 0.3 || math.Abs(dead-test.dead) > 0.01 {
-			t.Errorf("%s in bins of %v: peak %.2f, dead %.3f, want %v, %v", q.Strategies[test.strategy].Name, test.bin, peak, dead, test.peak, test.dead)
-		}
-	}
-}
-
 func TestOpenQuestionWindowIsTheLeastWithNothingDead(t *testing.T) {
 	q := openQuestion()
 	var widest time.Duration
@@ -151,14 +124,12 @@ func TestComparisonIsOfItsHerds(t *testing.T) {
 		var want [2]Figures
 		for run := range want {
 			r := mustRun(t, Herd{Policy: s.Policy, Placement: s.Placement, Jobs: 20, Retries: 3, Seed: 8 + uint64(run)})
-			waits, total := r.Waits(), r.Totals()[2]
-			w, err := r.Windows(c.PeakWindow, c.DeadWindow)
-			if err != nil {
-				t.Fatal(err)
-			}
+			waits, total := waitsOf(r), totalsOf(r)[2]
+			_, peak, _ := r.window(r.sorted(), c.PeakWindow)
+			_, _, dead := r.window(r.sorted(), c.DeadWindow)
 			want[run] = Figures{
-				Strategy: s, Total: total.Mean, TotalCV: total.CV, End: r.End, FirstMean: waits[0].Mean, FirstMost: waits[0].Most,
-				PeakOverMean: w[0].PeakOverMean, DeadShare: w[1].DeadShare,
+				Strategy: s, Total: total.Mean, TotalCV: total.CV, End: r.End, FirstMost: waits[0].Most,
+				PeakOverMean: peak, DeadShare: dead,
 			}
 			for _, w := range waits {
 				want[run].CV = append(want[run].CV, w.CV)
@@ -168,7 +139,6 @@ func TestComparisonIsOfItsHerds(t *testing.T) {
 			"Total":        {float64(got[i].Total), float64(want[0].Total), float64(want[1].Total)},
 			"TotalCV":      {got[i].TotalCV, want[0].TotalCV, want[1].TotalCV},
 			"End":          {float64(got[i].End), float64(want[0].End), float64(want[1].End)},
-			"FirstMean":    {float64(got[i].FirstMean), float64(want[0].FirstMean), float64(want[1].FirstMean)},
 			"FirstMost":    {float64(got[i].FirstMost), float64(want[0].FirstMost), float64(want[1].FirstMost)},
 			"PeakOverMean": {got[i].PeakOverMean, want[0].PeakOverMean, want[1].PeakOverMean},
 			"DeadShare":    {got[i].DeadShare, want[0].DeadShare, want[1].DeadShare},

@@ -1,13 +1,11 @@
 // Package sim simulates what many clients with one backoff do to their server. Time is simulated: the same seed gives
-// the same result. [Comparison], [Sweep], [Boundary], [Choose] and
-// [OCC.Sample] compute many runs. They use all cores, and their results do not depend on the number of cores.
+// the same result. [Comparison], [Sweep], [Boundary] and [Choose] compute many runs. They use all cores, and their results do not depend on the number of cores.
 //
 // # Models
 //
 // [Herd] is the simplest model: jobs fail together and are retried several times, and every retry fails at once. It
-// computes the time of every retry. Its result has methods for the load per bin ([HerdResult.Load]), for the peak and
-// the dead time ([HerdResult.Windows]), and for the distribution of the single and the cumulative waits
-// ([HerdResult.Waits], [HerdResult.Totals]). [Comparison] runs the same herd under several strategies.
+// computes the time of every retry. Its result has a method for the load per bin ([HerdResult.Load]). [Comparison] runs the
+// same herd under several strategies, and has the peak, the dead time and the waits.
 //
 // [OCC] is contention: many clients want to write one row, and only one of them can succeed at a time. It counts the
 // calls and the time until all are done. [Sweep] is an OCC for several strategies and numbers of clients.

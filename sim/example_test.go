@@ -25,18 +25,17 @@ func ExampleHerd() {
 			fmt.Println(err)
 			return
 		}
-		windows, err := r.Windows(time.Second)
+		load, err := r.Load(time.Second)
 		if err != nil {
 			fmt.Println(err)
 			return
 		}
-		w := windows[0]
-		fmt.Printf("%-52v at most %4d retries in a second, %.0f %% dead\n", b, w.Peak, 100*w.DeadShare)
+		fmt.Printf("%-52v at most %4d retries in a second\n", b, load.Peak)
 	}
 	// Output:
-	// exponential base=10s factor=2 cap=2m                 at most 1000 retries in a second, 99 % dead
-	// exponential base=10s factor=2 cap=2m jitter=full     at most  173 retries in a second, 13 % dead
-	// exponential base=10s factor=2 cap=2m tiled           at most  101 retries in a second, 0 % dead
+	// exponential base=10s factor=2 cap=2m                 at most 1000 retries in a second
+	// exponential base=10s factor=2 cap=2m jitter=full     at most  170 retries in a second
+	// exponential base=10s factor=2 cap=2m tiled           at most  101 retries in a second
 }
 
 // When each job is retried: the dots of a chart.
@@ -76,7 +75,6 @@ func ExampleHerdResult_Load() {
 	for i, n := range load.Counts {
 		fmt.Printf("from %3v %s\n", time.Duration(i)*load.Bin, strings.Repeat("#", int(n)))
 	}
-	fmt.Printf("peak %.1f times the mean\n", load.PeakOverMean)
 	// Output:
 	// from  0s ##############################
 	// from  5s ##############################
@@ -90,59 +88,6 @@ func ExampleHerdResult_Load() {
 	// from 45s ##########
 	// from 50s ##########
 	// from 55s ##########
-	// peak 2.0 times the mean
-}
-
-// With a sliding window the peak does not depend on where bins begin.
-func ExampleHerdResult_Windows() {
-	r, err := sim.Herd{Policy: retry.New(backoff.Sidekiq()), Jobs: 100, Retries: 5, Seed: 1}.Run(context.Background())
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	windows, err := r.Windows(time.Second, 5*time.Second)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for _, w := range windows {
-		fmt.Printf("%v: peak %.1f times the mean, dead %.0f %% of the time\n", w.Width, w.PeakOverMean, 100*w.DeadShare)
-	}
-	// Output:
-	// 1s: peak 20.3 times the mean, dead 63 % of the time
-	// 5s: peak 8.1 times the mean, dead 27 % of the time
-}
-
-// How much the waits of the jobs differ.
-func ExampleHerdResult_Waits() {
-	r, err := sim.Herd{Policy: retry.New(backoff.Sidekiq()), Jobs: 10_000, Retries: 4}.Run(context.Background())
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for i, s := range r.Waits() {
-		fmt.Printf("wait %d: %.0fs to %.0fs, CV %.2f\n", i+1, s.Least.Seconds(), s.Most.Seconds(), s.CV)
-	}
-	// Output:
-	// wait 1: 15s to 45s, CV 0.29
-	// wait 2: 16s to 76s, CV 0.38
-	// wait 3: 31s to 121s, CV 0.34
-	// wait 4: 96s to 216s, CV 0.22
-}
-
-// The time until each retry.
-func ExampleHerdResult_Totals() {
-	r, err := sim.Herd{Policy: retry.New(backoff.Exponential(time.Second, 2)), Jobs: 10, Retries: 5}.Run(context.Background())
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for _, s := range r.Totals() {
-		fmt.Print(s.Mean, " ")
-	}
-	fmt.Println()
-	// Output:
-	// 1s 3s 7s 15s 31s
 }
 
 // "Visualization of backoff functions" ends with an open question: is there a backoff without state that spreads the
@@ -238,18 +183,6 @@ func ExampleOCC_exact() {
 	fmt.Println(r.Calls, r.End, r.Times)
 	// Output:
 	// 3 90ms [30ms 30ms 80ms]
-}
-
-// Means over many runs.
-func ExampleOCC_Sample() {
-	s, err := sim.OCC{Network: sim.DefaultNetwork, Clients: 1}.Sample(context.Background(), 1000)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Printf("%d runs: %.0f call, %.0f ms ± %.0f\n", s.Runs, s.Calls.Mean, s.End.Mean.Seconds()*1000, s.End.SD.Seconds()*1000)
-	// Output:
-	// 1000 runs: 1 call, 40 ms ± 4
 }
 
 // The article's two figures, calls and time against the number of clients.

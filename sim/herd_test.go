@@ -63,7 +63,7 @@ func TestHerdDecorrelatedIsTheChainOfAfter(t *testing.T) {
 		t.Error("no wait grew")
 	}
 	// The mean of the second step of the chain is (base + 3·mean(first))/2; the first is uniform on [5, 15].
-	got := r.Waits()[1]
+	got := waitsOf(r)[1]
 	se := float64(got.SD) / math.Sqrt(float64(got.Count))
 	if z := (float64(got.Mean) - 17.5e6) / se; math.Abs(z) > 5 {
 		t.Errorf("the second wait is %v on average, want 17.5ms (z = %.1f)", got.Mean, z)
@@ -98,8 +98,8 @@ func TestHerdTiledWavesAbut(t *testing.T) {
 		if len(load.Counts) != 21 {
 			t.Fatalf("%v: %d bins, want 21", p, len(load.Counts))
 		}
-		if load.DeadShare != 0 {
-			t.Errorf("%v: dead share is %v, want 0", p, load.DeadShare)
+		if slices.Contains(load.Counts, 0) {
+			t.Errorf("%v: bins are empty: %v", p, load.Counts)
 		}
 		bin := 0
 		for n := 1; n <= retries; n++ {
@@ -205,16 +205,15 @@ func TestHerdStopsAtItsHorizon(t *testing.T) {
 	if got := r.Times[45:]; !slices.Equal(got, want) {
 		t.Errorf("the last job is retried at %v, want %v", got, want)
 	}
-	if got := r.Waits(); got[2].Count != 10 || got[3] != (Spread{}) {
+	if got := waitsOf(r); got[2].Count != 10 || got[3] != (Spread{}) {
 		t.Errorf("waits are %+v", got)
 	}
 	load, err := r.Load(time.Second)
-	if err != nil || load.Total != 30 || !slices.Equal(load.Counts, []int64{0, 10, 10, 10}) {
+	if err != nil || !slices.Equal(load.Counts, []int64{0, 10, 10, 10}) {
 		t.Errorf("load is %+v, %v", load, err)
 	}
-	windows, err := r.Windows(time.Second)
-	if err != nil || windows[0].Peak != 10 {
-		t.Errorf("windows are %+v, %v", windows, err)
+	if peak, _, _ := r.window(r.sorted(), time.Second); peak != 10 {
+		t.Errorf("at most %d in a second, want 10", peak)
 	}
 	h.Horizon = 5 * time.Second // the last retry is on it
 	if _, err := h.Run(t.Context()); err != nil {
@@ -273,19 +272,19 @@ func TestHerdStopsWithItsContext(t *testing.T) {
 	if end := slices.Max(r.Times); r.End != end {
 		t.Errorf("end is %v, want %v", r.End, end)
 	}
-	if len(r.Waits()) != 7 || r.Waits()[6].Count != r.Jobs {
-		t.Errorf("waits are %+v", r.Waits())
+	if len(waitsOf(r)) != 7 || waitsOf(r)[6].Count != r.Jobs {
+		t.Errorf("waits are %+v", waitsOf(r))
 	}
 
 	r, err = h.Run(ctx)
 	if !errors.Is(err, why) || r == nil || r.Jobs != 0 {
 		t.Errorf("ended before it began: %+v, %v", r, err)
 	}
-	if l, err := r.Load(time.Second); err != nil || l.Total != 0 || l.PeakOverMean != 0 {
+	if l, err := r.Load(time.Second); err != nil || l.Peak != 0 {
 		t.Errorf("load of nothing: %+v, %v", l, err)
 	}
-	if w, err := r.Windows(time.Second); err != nil || w[0] != (Window{Width: time.Second}) {
-		t.Errorf("window on nothing: %+v, %v", w, err)
+	if peak, overMean, dead := r.window(r.sorted(), time.Second); peak != 0 || overMean != 0 || dead != 0 {
+		t.Errorf("window on nothing: %v, %v, %v", peak, overMean, dead)
 	}
 }
 
@@ -311,14 +310,14 @@ func TestHerdReportsProgressToTheEnd(t *testing.T) {
 
 func TestHerdSpreads(t *testing.T) {
 	r := &HerdResult{Jobs: 2, Retries: 2, Times: []time.Duration{10, 40, 30, 40}, End: 40}
-	if got, want := r.Waits(), []Spread{{2, 10, 30, 20, 10, 0.5, 10, 30, 30}, {2, 10, 30, 20, 10, 0.5, 10, 30, 30}}; !reflect.DeepEqual(got, want) {
+	if got, want := waitsOf(r), []Spread{{2, 10, 30, 20, 10, 0.5, 10, 30, 30}, {2, 10, 30, 20, 10, 0.5, 10, 30, 30}}; !reflect.DeepEqual(got, want) {
 		t.Errorf("waits are %+v, want %+v", got, want)
 	}
-	if got, want := r.Totals(), []Spread{{2, 10, 30, 20, 10, 0.5, 10, 30, 30}, {2, 40, 40, 40, 0, 0, 40, 40, 40}}; !reflect.DeepEqual(got, want) {
+	if got, want := totalsOf(r), []Spread{{2, 10, 30, 20, 10, 0.5, 10, 30, 30}, {2, 40, 40, 40, 0, 0, 40, 40, 40}}; !reflect.DeepEqual(got, want) {
 		t.Errorf("totals are %+v, want %+v", got, want)
 	}
 	// The uniform distribution on [15, 45] s has a mean of 30 and a deviation of 30/√12.
-	s := mustRun(t, Herd{Policy: retry.New(backoff.Sidekiq()), Jobs: 200_000, Retries: 1}).Waits()[0]
+	s := waitsOf(mustRun(t, Herd{Policy: retry.New(backoff.Sidekiq()), Jobs: 200_000, Retries: 1}))[0]
 	if math.Abs(s.CV-1/math.Sqrt(12)) > 0.003 || s.Least < 15*time.Second || s.Most >= 45*time.Second {
 		t.Errorf("sidekiq's first wait is %+v", s)
 	}
@@ -406,8 +405,22 @@ func TestHerdOfAPolicyThatGivesUp(t *testing.T) {
 		if want := []time.Duration{1e9, 3e9, Never, Never, 1e9, 3e9, Never, Never}; !slices.Equal(r.Times, want) || r.End != 3*time.Second {
 			t.Errorf("times are %v, want %v", r.Times, want)
 		}
-		if w := r.Waits(); w[1].Count != 2 || w[2].Count != 0 {
+		if w := waitsOf(r); w[1].Count != 2 || w[2].Count != 0 {
 			t.Errorf("waits are %+v", w)
 		}
 	}
+}
+
+// waitsOf returns the distributions of the single waits, and totalsOf those of the times of each retry.
+func waitsOf(r *HerdResult) []Spread  { return spreadsOf(r, r.waits) }
+func totalsOf(r *HerdResult) []Spread { return spreadsOf(r, r.totals) }
+
+func spreadsOf(r *HerdResult, add func(k int, m *moments)) []Spread {
+	all := make([]Spread, r.Retries)
+	for k := range all {
+		var m moments
+		add(k, &m)
+		all[k] = m.spread()
+	}
+	return all
 }

@@ -29,27 +29,6 @@ func (r *HerdResult) At(job, retry int) time.Duration {
 	return r.Times[job*r.Retries+retry-1]
 }
 
-// Waits returns the distributions of the single waits. Entry n, from 0, describes the waits of all jobs between retry n
-// (or the failure at time 0) and retry n+1.
-func (r *HerdResult) Waits() []Spread {
-	return r.spreads(r.waits)
-}
-
-// Totals returns the distributions of the cumulative waits. Entry n, from 0, describes the times of all jobs from the
-// failure to retry n+1.
-func (r *HerdResult) Totals() []Spread { return r.spreads(r.totals) }
-
-func (r *HerdResult) spreads(add func(k int, m *moments)) []Spread {
-	s := make([]Spread, r.Retries)
-	var m moments
-	for k := range s {
-		m.reset()
-		add(k, &m)
-		s[k] = m.spread()
-	}
-	return s
-}
-
 // waits adds the waits of all jobs before their retry k, from 0.
 func (r *HerdResult) waits(k int, m *moments) {
 	if k == 0 {

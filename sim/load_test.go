@@ -12,13 +12,13 @@ import (
 func TestLoad(t *testing.T) {
 	r := &HerdResult{Jobs: 3, Retries: 2, Times: []time.Duration{10, 29, 10, 35, 19, Never}, End: 35}
 	got, err := r.Load(10)
-	want := Load{Bin: 10, Counts: []int64{0, 3, 1, 1}, Total: 5, Mean: 1.25, Peak: 3, PeakAt: 10, PeakOverMean: 2.4, Dead: 10, DeadShare: 0.25}
+	want := Load{Bin: 10, Counts: []int64{0, 3, 1, 1}, Peak: 3}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("load is %+v, %v, want %+v", got, err, want)
 	}
 	r = &HerdResult{Jobs: 1, Retries: 2, Times: []time.Duration{0, 0}} // all at once
 	got, err = r.Load(1)
-	want = Load{Bin: 1, Counts: []int64{2}, Total: 2, Mean: 2, Peak: 2, PeakOverMean: 1}
+	want = Load{Bin: 1, Counts: []int64{2}, Peak: 2}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("load is %+v, %v, want %+v", got, err, want)
 	}
@@ -41,29 +41,23 @@ func TestLoadRefusesTooManyBins(t *testing.T) {
 	}
 }
 
-func TestWindows(t *testing.T) {
+func TestWindow(t *testing.T) {
 	r := &HerdResult{Jobs: 2, Retries: 2, Times: []time.Duration{60, 10, 15, 100}, End: 100} // in any order
-	got, err := r.Windows(5, 6, 20)
-	want := []Window{
-		{Width: 5, Mean: 0.2, Peak: 1, PeakAt: 10, PeakOverMean: 5, Dead: 5 + 0 + 40 + 35, DeadShare: 80.0 / 95},
-		{Width: 6, Mean: 0.24, Peak: 2, PeakAt: 10, PeakOverMean: 2 / 0.24, Dead: 4 + 0 + 39 + 34, DeadShare: 77.0 / 94},
-		{Width: 20, Mean: 0.8, Peak: 2, PeakAt: 10, PeakOverMean: 2.5, Dead: 25 + 20, DeadShare: 45.0 / 80},
-	}
-	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("windows are %+v, %v, want %+v", got, err, want)
-	}
-	if got, _ := r.Windows(1000); got[0].Mean != 4 || got[0].PeakOverMean != 1 || got[0].DeadShare != 0 {
-		t.Errorf("a window wider than the run: %+v", got[0])
-	}
-	for _, w := range []time.Duration{0, -5} {
-		if _, err := r.Windows(1, w); err == nil {
-			t.Errorf("a window of %v is not refused", w)
+	for _, test := range []struct {
+		width               time.Duration
+		peak                int64
+		overMean, deadShare float64
+	}{
+		{5, 1, 5, (5 + 0 + 40 + 35) / 95.0}, {6, 2, 2 / 0.24, (4 + 0 + 39 + 34) / 94.0}, {20, 2, 2.5, (25 + 20) / 80.0}, {1000, 4, 1, 0},
+	} {
+		if peak, overMean, deadShare := r.window(r.sorted(), test.width); peak != test.peak || math.Abs(overMean-test.overMean) > 1e-9 || deadShare != test.deadShare {
+			t.Errorf("a window of %d: %v, %v, %v, want %+v", test.width, peak, overMean, deadShare, test)
 		}
 	}
 }
 
 // The peak and the dead time are compared with a search of all windows.
-func TestWindowsAgainstBruteForce(t *testing.T) {
+func TestWindowAgainstBruteForce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
 		r := &HerdResult{Jobs: 1, Retries: 1 + rng.IntN(8)}
@@ -73,10 +67,7 @@ func TestWindowsAgainstBruteForce(t *testing.T) {
 			r.End = max(r.End, at)
 		}
 		width := time.Duration(1 + rng.IntN(20))
-		got, err := r.Windows(width)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got, _, share := r.window(r.sorted(), width)
 		var peak int64
 		for start := range r.End + 1 {
 			n := int64(0)
@@ -87,8 +78,8 @@ func TestWindowsAgainstBruteForce(t *testing.T) {
 			}
 			peak = max(peak, n)
 		}
-		if got[0].Peak != peak {
-			t.Fatalf("peak of %v in %v is %d, want %d", width, r.Times, got[0].Peak, peak)
+		if got != peak {
+			t.Fatalf("peak of %v in %v is %d, want %d", width, r.Times, got, peak)
 		}
 		var dead time.Duration // all windows that start between two whole numbers hold the same
 		for start := range max(0, r.End-width) {
@@ -101,28 +92,8 @@ func TestWindowsAgainstBruteForce(t *testing.T) {
 				dead++
 			}
 		}
-		if got[0].Dead != dead {
-			t.Fatalf("dead time of %v in %v is %v, want %v", width, r.Times, got[0].Dead, dead)
+		if got := share * float64(max(0, r.End-width)); math.Abs(got-float64(dead)) > 1e-9 {
+			t.Fatalf("dead time of %v in %v is %v, want %v", width, r.Times, got, dead)
 		}
-	}
-}
-
-// PeakAt is the first of several equal peaks.
-func TestThePeakIsTheFirstOfEqualOnes(t *testing.T) {
-	r := &HerdResult{Jobs: 1, Retries: 5, Times: []time.Duration{3, 12, 14, 25, 26}, End: 26}
-	if l, err := r.Load(10); err != nil || l.Peak != 2 || l.PeakAt != 10 {
-		t.Errorf("in bins: %+v, %v, want the peak at 10", l, err)
-	}
-	if w, err := r.Windows(5); err != nil || w[0].Peak != 2 || w[0].PeakAt != 12 {
-		t.Errorf("in windows: %+v, %v, want the peak at 12", w, err)
-	}
-}
-
-// PeakAt is the first of several equal peaks.
-func TestLoadPeakIsTheFirst(t *testing.T) {
-	r := &HerdResult{Jobs: 2, Retries: 2, Times: []time.Duration{5, 25, 7, 27}, End: 27}
-	l, err := r.Load(10)
-	if err != nil || l.Peak != 2 || l.PeakAt != 0 {
-		t.Errorf("%+v, %v", l, err)
 	}
 }

@@ -59,8 +59,8 @@ type OCC struct {
 	// Horizon is the last instant at which a write counts; 0 is none.
 	Horizon time.Duration `json:"horizon"`
 
-	// Progress, if not nil, is called now and then, on the goroutine of Run or Sample: in Run with the number of clients
-	// that are done and the total, in Sample with the work done in millionths. A short run never calls it.
+	// Progress, if not nil, is called now and then, on the goroutine of Run, with the number of clients that are done and
+	// the total. A short run never calls it.
 	Progress func(done, total int64) `json:"-"`
 }
 
@@ -78,7 +78,7 @@ type OCCResult struct {
 // It returns a *FieldError and no result for an OCC that cannot be run, and a *StoppedError with the result so far when
 // ctx ends or when there are writes after the Horizon.
 func (o OCC) Run(ctx context.Context) (*OCCResult, error) {
-	if err := o.check(1); err != nil {
+	if err := o.check(); err != nil {
 		return nil, err
 	}
 	p := newPace(ctx, o.Progress, int64(o.Clients))
@@ -91,10 +91,9 @@ func (o OCC) Run(ctx context.Context) (*OCCResult, error) {
 	return res, nil
 }
 
-func (o *OCC) check(runs int) error {
+func (o *OCC) check() error {
 	c := checker{model: "OCC"}
 	c.count("Clients", o.Clients, 1, maxClients)
-	c.count("runs", runs, 1, math.MaxInt32)
 	c.network(o.Network)
 	c.placed("", o.Placement, o.Processes)
 	c.notNegative("Horizon", o.Horizon)

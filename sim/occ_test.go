@@ -119,7 +119,7 @@ func TestOCCOfOneAndTwo(t *testing.T) {
 	}
 	extra := map[string]float64{"none": 0, "full": 5, "equal": 7.5, "exponential": 10, "decorrelated": 10}
 	for _, s := range classics() {
-		one, err := OCC{Network: DefaultNetwork, Policy: s.Policy, Clients: 1, Seed: 100}.Sample(t.Context(), runs)
+		one, err := sampled(t.Context(), OCC{Network: DefaultNetwork, Policy: s.Policy, Clients: 1, Seed: 100}, runs)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +133,7 @@ func TestOCCOfOneAndTwo(t *testing.T) {
 		if z := (float64(one.End.SD)/1e6 - 4) / (4 / math.Sqrt(2*runs)); math.Abs(z) >= 5 {
 			t.Errorf("%s, 1 client: deviation %v, want 4ms (z = %.1f)", s.Name, one.End.SD, z)
 		}
-		two, err := OCC{Network: DefaultNetwork, Policy: s.Policy, Clients: 2, Seed: 100}.Sample(t.Context(), runs)
+		two, err := sampled(t.Context(), OCC{Network: DefaultNetwork, Policy: s.Policy, Clients: 2, Seed: 100}, runs)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -327,7 +327,7 @@ func TestOCCSampleIsOfItsRuns(t *testing.T) {
 		end.add(int64(r.End))
 	}
 	o.Seed = 40
-	got, err := o.Sample(t.Context(), 10)
+	got, err := sampled(t.Context(), o, 10)
 	if want := (OCCSample{20, 10, calls.counts(), end.spread()}); err != nil || got != want {
 		t.Errorf("the sample is %+v, %v, want %+v", got, err, want)
 	}
@@ -342,7 +342,7 @@ func TestOCCStopsAtItsHorizon(t *testing.T) {
 	if r.Written != 3 || r.Calls != 10+9+8 || len(r.Times) != 27 || r.End != 120*time.Millisecond {
 		t.Errorf("%d written in %d calls (%d times) until %v, want 3 in 27 until 120ms", r.Written, r.Calls, len(r.Times), r.End)
 	}
-	s, err := OCC{Policy: noWait, Network: DefaultNetwork, Clients: 2, Horizon: 81 * time.Millisecond}.Sample(t.Context(), 1000)
+	s, err := sampled(t.Context(), OCC{Policy: noWait, Network: DefaultNetwork, Clients: 2, Horizon: 81 * time.Millisecond}, 1000)
 	if !errors.Is(err, ErrHorizon) || s.Runs == 0 || s.Runs == 1000 || s.End.Most > 100*time.Millisecond {
 		t.Errorf("a sample with some runs past the horizon: %+v, %v", s, err)
 	}
@@ -365,7 +365,7 @@ func TestOCCStopsWithItsContext(t *testing.T) {
 		},
 		"Sample": func(ctx context.Context, o OCC) (int, error) {
 			o.Clients = 300
-			s, err := o.Sample(ctx, 1000)
+			s, err := sampled(ctx, o, 1000)
 			return s.Runs, err
 		},
 		"Sweep": func(ctx context.Context, o OCC) (int, error) {
@@ -399,7 +399,7 @@ func TestOCCProgress(t *testing.T) {
 			return err
 		}},
 		"Sample": {millionths, func(progress func(done, total int64)) error {
-			_, err := OCC{Policy: noWait, Network: DefaultNetwork, Clients: 100, Progress: progress}.Sample(t.Context(), 150)
+			_, err := sampled(t.Context(), OCC{Policy: noWait, Network: DefaultNetwork, Clients: 100, Progress: progress}, 150)
 			return err
 		}},
 		"Sweep": {millionths, func(progress func(done, total int64)) error {
@@ -436,12 +436,6 @@ func TestOCCRefusesInvalidFields(t *testing.T) {
 		if _, ok := errors.AsType[*FieldError](err); !ok || err.Error() != test.want || r != nil {
 			t.Errorf("%v, %v, want %s", r, err, test.want)
 		}
-		if _, err := test.o.Sample(t.Context(), 1); err == nil || err.Error() != test.want {
-			t.Errorf("Sample: %v, want %s", err, test.want)
-		}
-	}
-	if _, err := (OCC{Network: DefaultNetwork, Clients: 1}).Sample(t.Context(), 0); err == nil || err.Error() != "sim: OCC: runs is 0, want 1 to 2147483647" {
-		t.Errorf("no runs: %v", err)
 	}
 	for want, bad := range map[string]Sweep{
 		"Clients[1] is 0, want 1 to 10000000":   {Clients: []int{1, 0}, Runs: 1},
@@ -466,7 +460,7 @@ func TestSweepIsOfItsSamples(t *testing.T) {
 	}
 	for i, p := range points {
 		strategy := s.Strategies[i%5]
-		want, err := OCC{Network: DefaultNetwork, Policy: strategy.Policy, Clients: s.Clients[i/5], Seed: 77}.Sample(t.Context(), 20)
+		want, err := sampled(t.Context(), OCC{Network: DefaultNetwork, Policy: strategy.Policy, Clients: s.Clients[i/5], Seed: 77}, 20)
 		if err != nil || p.Strategy != strategy.Name || p.OCCSample != want {
 			t.Errorf("point %d is %+v, want %+v of %s, %v", i, p, want, strategy.Name, err)
 		}
@@ -484,4 +478,10 @@ func TestOCCOfAPolicyThatGivesUp(t *testing.T) {
 	if r.Written != 2 || r.Calls != 10+9 {
 		t.Errorf("%d written after %d calls, want one of ten, then one of nine", r.Written, r.Calls)
 	}
+}
+
+// sampled returns the sample of many runs of o.
+func sampled(ctx context.Context, o OCC, runs int) (OCCSample, error) {
+	samples, err := sampleAll(ctx, []OCC{o}, runs, o.Progress)
+	return samples[0], err
 }

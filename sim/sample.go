@@ -13,19 +13,9 @@ type OCCSample struct {
 	End     Spread `json:"end"`   // when the last reply to a write of a run arrived
 }
 
-// Sample runs o the given number of times, 1 to 2³¹-1, and returns the distribution of the results. Run i, from 0, has
-// the seed o.Seed+i. Its errors are as Run's. When it is stopped the sample describes the finished runs.
-func (o OCC) Sample(ctx context.Context, runs int) (OCCSample, error) {
-	if err := o.check(runs); err != nil {
-		return OCCSample{}, err
-	}
-	samples, err := sampleAll(ctx, "OCC", []OCC{o}, runs, o.Progress)
-	return samples[0], err
-}
-
 // sampleAll samples each model with the given number of runs. After an error the last sample describes the finished
 // runs of its model; the others are complete.
-func sampleAll(ctx context.Context, model string, all []OCC, runs int, progress func(done, total int64)) ([]OCCSample, error) {
+func sampleAll(ctx context.Context, all []OCC, runs int, progress func(done, total int64)) ([]OCCSample, error) {
 	var (
 		samples    []OCCSample
 		calls, end moments
@@ -65,7 +55,7 @@ func sampleAll(ctx context.Context, model string, all []OCC, runs int, progress 
 	if err != nil {
 		sample()
 		at := err.(*StoppedError)
-		err = &StoppedError{model, at.Cause, at.At, done, int64(len(all)) * int64(runs), "runs"}
+		err = &StoppedError{"Sweep", at.Cause, at.At, done, int64(len(all)) * int64(runs), "runs"}
 	}
 	return samples, err
 }

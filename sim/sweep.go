@@ -27,8 +27,8 @@ type SweepPoint struct {
 	OCCSample
 }
 
-// Run computes the points: all strategies for the first number of clients, then for the next. Every point is the result
-// of OCC.Sample with the Sweep's Seed.
+// Run computes the points: all strategies for the first number of clients, then for the next. Run i of a
+// point, from 0, is the OCC with the seed Seed+i.
 //
 // It returns a *FieldError and no result for a Sweep that cannot be run, and a *StoppedError with the finished points
 // when ctx ends or a run has writes after the Horizon.
@@ -52,7 +52,7 @@ func (s Sweep) Run(ctx context.Context) ([]SweepPoint, error) {
 			points = append(points, SweepPoint{Strategy: strategy.Name})
 		}
 	}
-	samples, err := sampleAll(ctx, "Sweep", all, s.Runs, s.Progress)
+	samples, err := sampleAll(ctx, all, s.Runs, s.Progress)
 	if err != nil {
 		samples = samples[:len(samples)-1]
 	}

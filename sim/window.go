@@ -5,36 +5,6 @@ import (
 	"time"
 )
 
-// Window is a herd's load in a sliding window, from time 0 to the last retry. Unlike a Load it does not depend on where
-// bins begin.
-type Window struct {
-	Width        time.Duration `json:"width"`
-	Mean         float64       `json:"mean"` // the mean number of retries in a window: all retries · Width/End, at most all
-	Peak         int64         `json:"peak"` // the most retries in any window [t, t+Width)
-	PeakAt       time.Duration `json:"peakAt"`
-	PeakOverMean float64       `json:"peakOverMean"` // 0 if Mean is 0
-	Dead         time.Duration `json:"dead"`         // how long the window is empty between 0 and End: the sum of gap-Width over all gaps longer than Width
-	DeadShare    float64       `json:"deadShare"`    // Dead over End-Width; 0 if End is at most Width
-}
-
-// Windows returns the load in sliding windows of the given widths, with its peak and dead time. It sorts the times of
-// all retries once. The error is a *FieldError if a width is not positive.
-//
-// The dead time includes the gap before the first retry, but not the time after the last one.
-func (r *HerdResult) Windows(widths ...time.Duration) ([]Window, error) {
-	for _, w := range widths {
-		if w <= 0 {
-			return nil, &FieldError{"Windows", "width", w, "more than 0"}
-		}
-	}
-	times := r.sorted()
-	all := make([]Window, len(widths))
-	for i, w := range widths {
-		all[i] = r.window(times, w)
-	}
-	return all, nil
-}
-
 // sorted returns the times of all retries that happened, in order.
 func (r *HerdResult) sorted() []time.Duration {
 	times := make([]time.Duration, 0, len(r.Times))
@@ -47,28 +17,24 @@ func (r *HerdResult) sorted() []time.Duration {
 	return times
 }
 
-func (r *HerdResult) window(times []time.Duration, width time.Duration) Window {
-	w := Window{Width: width}
+// window returns a herd's load in a window of some width that slides from time 0 to the last retry: the most retries in
+// it, these over the mean (0 if that is 0), and the share of its places at which it is empty. times are sorted.
+func (r *HerdResult) window(times []time.Duration, width time.Duration) (peak int64, overMean, deadShare float64) {
 	first := 0 // the first retry in the window that ends with retry i
-	var before time.Duration
+	var before, dead time.Duration
 	for i, t := range times {
 		for t-times[first] >= width {
 			first++
 		}
-		if n := int64(i - first + 1); n > w.Peak {
-			w.Peak, w.PeakAt = n, times[first]
-		}
-		w.Dead += max(0, t-before-width)
+		peak = max(peak, int64(i-first+1))
+		dead += max(0, t-before-width) // the gap before the first retry too, but not the time after the last one
 		before = t
 	}
 	if r.End > width {
-		w.DeadShare = float64(w.Dead) / float64(r.End-width)
+		deadShare = float64(dead) / float64(r.End-width)
 	}
-	if r.End > 0 {
-		w.Mean = float64(min(width, r.End)) / float64(r.End) * float64(len(times))
+	if mean := float64(min(width, r.End)) / float64(max(r.End, 1)) * float64(len(times)); mean > 0 {
+		overMean = float64(peak) / mean
 	}
-	if w.Mean > 0 {
-		w.PeakOverMean = float64(w.Peak) / w.Mean
-	}
-	return w
+	return peak, overMean, deadShare
 }
