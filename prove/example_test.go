@@ -109,6 +109,9 @@ func ExampleCalls_Measure() {
 		Known:  []prove.Known{{Kind: prove.Hot, Why: "it was, once"}},
 	}
 	m, err := c.Measure(context.Background())
+	for errors.Is(err, prove.ErrBusy) { // other processes had the machine
+		m, err = c.Measure(context.Background())
+	}
 	if err != nil {
 		panic(err)
 	}
