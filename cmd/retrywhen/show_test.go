@@ -52,11 +52,6 @@ sidekiq
  n   least  median    most     sum
  1     15s     30s     45s     30s
  2     16s     46s   1m16s   1m16s
-
-When the retries come, at median waits:
-linear d=1s …  12·······················
-sidekiq        ·········1··············2
-               0                 1m
 `
 	if err != nil || out != want {
 		t.Errorf("%v, got\n%s\nwant\n%s", err, out, want)
@@ -65,13 +60,8 @@ sidekiq        ·········1··············2
 
 func TestShowSeveral(t *testing.T) {
 	out, _, err := inProcess(t, "show", "-n", "3", "mine: constant d=1s", "theirs: linear d=2s")
-	if err != nil || !strings.Contains(out, "mine: constant d=1s\n") || !strings.Contains(out, "When the retries come") {
+	if err != nil || !strings.HasPrefix(out, "mine: constant d=1s\n") || !strings.Contains(out, "\n\ntheirs: linear d=2s\n") {
 		t.Errorf("%v\n%s", err, out)
-	}
-	for _, name := range []string{"\nmine    ·", "\ntheirs  ·"} {
-		if !strings.Contains(out, name) {
-			t.Errorf("no line of %q in\n%s", name, out)
-		}
 	}
 }
 

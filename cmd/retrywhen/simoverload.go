@@ -23,8 +23,8 @@ same rate whatever the server's state, or from --loops. The server stalls for a
 time. It does not know when a caller has left, so it works on such requests too.
 Overload writes in how many runs the server recovers within a minute of the
 stall's end, and when: from then on 95 % of the operations are answered within
-the attempt timeout. A random failure that comes in time is an answer. Charts of
-the requests that reach the server, and of the operations that succeed, follow.
+the attempt timeout. A random failure that comes in time is an answer. A chart of
+the requests that reach the server follows.
 
 A policy may have its own attempttimeout=, and these options:
 budget=capacity,cost,refund[,refill per second] is a budget of each process,

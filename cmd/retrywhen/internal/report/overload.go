@@ -180,15 +180,14 @@ func (x *OverloadStrategyResult) Verdict() string {
 	return fmt.Sprintf("recovers in %s runs", runs)
 }
 
-// Text returns the figures as a table, the verdicts, and charts of the requests and the successes of the first
-// strategy.
+// Text returns the figures as a table, the verdicts, and a chart of the requests of the first strategy.
 func (o *OverloadResult) Text(width int) []string {
 	width = min(width, maxWidth)
 	names, figures := make([]string, len(o.Strategies)), make([][]Term, len(o.Strategies))
 	for i, s := range o.Strategies {
 		names[i], figures[i] = s.Name, s.figures(o.healthy())
 	}
-	lines := termTable(width, names, figures, o.setting()+" The charts: requests that reach the server, operations that succeed.")
+	lines := termTable(width, names, figures, o.setting()+" The chart: requests that reach the server.")
 	const barLines = 3
 	span := console.Span{Most: o.Horizon, Width: chartWidth(width)}
 	most := o.most()
@@ -199,9 +198,7 @@ func (o *OverloadResult) Text(width int) []string {
 		if i > 0 {
 			continue
 		}
-		for _, bins := range [][]int64{f.Offered, f.Succeeded} {
-			lines = append(lines, indent(console.Bars(o.row(bins, f.Bin, most, span.Width), 1000, barLines), axis.Number(most)+"/s")...)
-		}
+		lines = append(lines, indent(console.Bars(o.row(f.Offered, f.Bin, most, span.Width), 1000, barLines), axis.Number(most)+"/s")...)
 		marks := span.Marks([]time.Duration{o.Trigger.At, o.Trigger.At + o.Trigger.For}, func(i int) rune { return []rune("▼▲")[i] })
 		lines = append(lines, indent([]string{marks, span.Labels()}, "")...)
 	}

@@ -168,7 +168,7 @@ func (s *Schedules) longest() (wait, end time.Duration) {
 
 // Text returns a table and a chart of the waits of each strategy.
 func (s *Schedules) Text(width int) []string {
-	wait, end := s.longest()
+	wait, _ := s.longest()
 	var lines []string
 	for _, x := range s.all {
 		if x.Name != x.Policy {
@@ -183,9 +183,6 @@ func (s *Schedules) Text(width int) []string {
 			lines = append(lines, "then it gives up: "+x.End)
 		}
 		lines = append(lines, "")
-	}
-	if len(s.all) > 1 && end > 0 {
-		lines = append(lines, s.timeline(width, end)...)
 	}
 	return lines[:len(lines)-1]
 }
@@ -219,25 +216,6 @@ func (x *Schedule) table(width int, most time.Duration) []string {
 		chart = append(chart, span.Range(r.Least, r.Median, r.Most))
 	}
 	return console.Columns(3, table, append(chart, span.Labels()))
-}
-
-// timeline returns a line for each schedule with the times of its retries, up to end.
-func (s *Schedules) timeline(width int, end time.Duration) []string {
-	names := make([]string, len(s.all))
-	for i, x := range s.all {
-		names[i] = x.Name
-	}
-	column := min(console.Width(names), max(width/3, 12))
-	span := console.Span{Most: end, Width: max(min(width, maxWidth)-column-2, leastChart)}
-	lines := []string{"When the retries come, at median waits:"}
-	for i, x := range s.all {
-		at := make([]time.Duration, len(x.Rows))
-		for k, r := range x.Rows {
-			at[k] = r.Cumulative
-		}
-		lines = append(lines, console.Pad(console.Shorten(names[i], column), column+2)+span.Marks(at, func(k int) rune { return rune('0' + (k+1)%10) }))
-	}
-	return append(lines, console.Pad("", column+2)+span.Labels(), "")
 }
 
 // Figure returns the waits, and when the retries come.

@@ -131,11 +131,3 @@ func TestShowHasAChartIfThereIsRoom(t *testing.T) {
 		t.Errorf("got\n%s\nand\n%s", wide, narrow)
 	}
 }
-
-// Retries that all come at once have no times to compare.
-func TestShowOfNoTimeHasNoTimes(t *testing.T) {
-	text := Show{Strategies: strategies(t, "constant d=0s", "linear d=1s limit=0"), Retries: 2}.Run().Text(100)
-	if all := strings.Join(text, "\n"); strings.Contains(all, "When the retries come") {
-		t.Errorf("there are times in\n%s", all)
-	}
-}
