@@ -23,8 +23,6 @@ var consulSubject = subject{
 	fresh:    newConsul, options: []reconnecttest.Option{reconnecttest.Latest()},
 	notes: []note{
 		{prove.Silent, "", point("consul", 1, link("plan.go:78", consulFile+"#L78")), "", fails("consul", "TestSilentConnection")},
-		{prove.Hot, "", point("consul", 3, link("plan.go:78", consulFile+"#L78")),
-			"Promised otherwise: [blocking queries](https://developer.hashicorp.com/consul/api-docs/features/blocking#implementation-details)", fails("consul", "TestRateLimit")},
 		{prove.Jitter, "", point("consul", 4, link("plan.go:95", consulFile+"#L95")), "", fails("consul", "TestJitter")},
 	},
 }

@@ -24,8 +24,6 @@ var kafkaSubject = subject{
 		{prove.GaveUp, "", "A connection that ends before its first answer is taken for a wrong configuration, and the error is returned to the poll; the README ends then. " +
 			link("errors.go:98", kafkaFiles+"errors.go#L98"), "Documented: it is an option, AlwaysRetryEOF", kafkaFirstAnswer},
 		{prove.Late, "", point("franz-go", 0, link("consumer.go:2004", kafkaFiles+"consumer.go#L2004")), "", fails("franz-go", "TestCloseOnASilentConnection")},
-		{prove.Hot, "", "A fetch that cannot be written, because the connection has ended meanwhile, is written over a new one at once; waits are after a fetch that fails. " +
-			link("source.go:1071", kafkaFiles+"source.go#L1071"), "", kafkaNoWait},
 	},
 }
 
@@ -139,41 +137,4 @@ func kafkaFirstAnswer(t *testing.T) {
 		_, _ = c.Read(make([]byte, 1000))
 		_ = c.Close()
 	})
-}
-
-// Each connection is cut when a value has come over it: the next one follows at once.
-func kafkaNoWait(t *testing.T) {
-	var end func()
-	var broker *kafka
-	visit(t, func(ctx context.Context, dial dialFunc, got func(string)) error {
-		broker = newBroker()
-		end = broker.start()
-		var mu sync.Mutex
-		var conns []net.Conn
-		return runKafka(ctx, func(ctx context.Context, network, address string) (net.Conn, error) {
-			c, err := dial(ctx, network, address)
-			mu.Lock()
-			defer mu.Unlock()
-			conns = append(conns, c)
-			return c, err
-		}, func(v string) {
-			got(v)
-			mu.Lock()
-			defer mu.Unlock()
-			for _, c := range conns {
-				_ = c.Close()
-			}
-			conns = nil
-		})
-	}, func(s *server, _ <-chan error, cancel func()) {
-		time.Sleep(1250 * time.Millisecond)
-		s.mu.Lock()
-		values := len(s.values)
-		s.mu.Unlock()
-		if values < 10 { // one each 100 ms
-			t.Errorf("%d values over %d connections: it has waited", values, s.connections())
-		}
-		cancel()
-		end()
-	}, func(_ *server, c net.Conn) { broker.conns <- c })
 }

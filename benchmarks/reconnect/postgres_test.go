@@ -8,6 +8,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/lib/pq"
@@ -26,6 +27,8 @@ var postgresSubject = subject{
 		{prove.Unjudged, "", point("pq", 2, link("notify.go:725", pqFile+"#L725"), link("notify.go:754", pqFile+"#L754")),
 			"", fails("pq", "TestCloseWhileItConnects")},
 		{prove.Left, "", point("pq", 3, link("notify.go:796", pqFile+"#L796")), "", fails("pq", "TestCloseEndsTheWait")},
+		{prove.Hot, "", "Each connection that is accepted begins the waits anew: here 100 ms, for an hour. " + link("notify.go:810", pqFile+"#L810"),
+			"Documented: [NewListener](https://pkg.go.dev/github.com/lib/pq#NewListener)", pqShortestWait},
 		{prove.Jitter, "", point("pq", 4, link("notify.go:797", pqFile+"#L797")), "", fails("pq", "TestJitter")},
 	},
 }
@@ -64,14 +67,10 @@ func (t *table) rows() int {
 func newPostgres() (serverRun, clientRun) {
 	rows := new(table)
 	serve := serveTCP(func(conn net.Conn, write func(string) error) {
-		message := func(kind byte, body string) string {
-			return string(binary.BigEndian.AppendUint32([]byte{kind}, uint32(len(body)+4))) + body
-		}
 		if _, err := packet(conn, 0); err != nil { // the start
 			return
 		}
-		ready := message('Z', "I")
-		_ = write(message('R', "\x00\x00\x00\x00") + message('K', "\x00\x00\x00\x01\x00\x00\x00\x01") + ready)
+		_ = write(welcome)
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
 		for {
@@ -81,7 +80,7 @@ func newPostgres() (serverRun, clientRun) {
 				return
 			case strings.HasPrefix(query, "LISTEN"):
 				at := rows.begin()
-				_ = write(message('C', "LISTEN\x00") + ready)
+				_ = write(listens)
 				go func() {
 					for n := rows.rows() + 1; n <= events; n++ {
 						select {
@@ -130,6 +129,34 @@ func newPostgres() (serverRun, clientRun) {
 			}
 		}
 	}
+}
+
+// message is one with a kind and a body.
+func message(kind byte, body string) string {
+	return string(binary.BigEndian.AppendUint32([]byte{kind}, uint32(len(body)+4))) + body
+}
+
+var (
+	ready   = message('Z', "I")
+	welcome = message('R', "\x00\x00\x00\x00") + message('K', "\x00\x00\x00\x01\x00\x00\x00\x01") + ready
+	listens = message('C', "LISTEN\x00") + ready
+)
+
+// pqShortestWait shows a server that accepts each connection, and ends it.
+func pqShortestWait(t *testing.T) {
+	_, run := newPostgres()
+	visit(t, run, func(s *server, _ <-chan error, _ func()) {
+		time.Sleep(time.Hour)
+		if waits := s.waits(); len(waits) < 30_000 || waits[len(waits)-1] > 200*time.Millisecond {
+			t.Errorf("%d waits in an hour", len(waits))
+		}
+	}, func(_ *server, conn net.Conn) {
+		_, _ = packet(conn, 0)
+		_, _ = io.WriteString(conn, welcome)
+		_, _ = packet(conn, 1)
+		_, _ = io.WriteString(conn, listens)
+		_ = conn.Close()
+	})
 }
 
 // packet reads a message, which begins with a kind or does not, and returns its body, or "" if it is the last one.

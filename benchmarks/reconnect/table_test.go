@@ -203,6 +203,7 @@ var subjects = []subject{
 			{prove.Silent, "", point("eventsource", 1, link("stream.go:251", eventSourceFile+"#L251")),
 				"Promised otherwise: [ReadTimeout](https://pkg.go.dev/github.com/launchdarkly/eventsource#StreamOptionReadTimeout)", fails("eventsource", "TestReadTimeoutBeforeTheHeader")},
 			{prove.Late, "", point("eventsource", 2, link("stream.go:151", eventSourceFile+"#L151")), "", fails("eventsource", "TestTheContextEndsTheFirstConnection")},
+			{prove.Left, "", point("eventsource", 3, link("decoder.go:196", "launchdarkly/eventsource/blob/v1.11.0/decoder.go#L196")), "", fails("eventsource", "TestAReadTimeoutLeavesNoGoroutine")},
 		},
 	},
 	{
@@ -249,7 +250,8 @@ var subjects = []subject{
 		serve:    serveNATS, run: runNATS, options: []reconnecttest.Option{givesUp, atLeastOnce},
 		notes: []note{
 			{prove.GaveUp, "", "The first connection is not retried. " + link("nats.go:1722", "nats-io/nats.go/blob/v1.55.0/nats.go#L1722"), "Documented: it is an option, RetryOnFailedConnect", endsAtFirst(runNATS)},
-			{prove.Open, "", point("nats", 0, link("nats.go:3581", "nats-io/nats.go/blob/v1.55.0/nats.go#L3581")), "", fails("nats", "TestAFailedHandshakeClosesItsConnection")},
+			{prove.Open, "", point("nats", 1, link("nats.go:3581", "nats-io/nats.go/blob/v1.55.0/nats.go#L3581")), "", fails("nats", "TestAFailedHandshakeClosesItsConnection")},
+			{prove.Unjudged, "", point("nats", 2, link("nats.go:3581", "nats-io/nats.go/blob/v1.55.0/nats.go#L3581")), "", fails("nats", "TestCloseDuringAHandshake")},
 		},
 	},
 	{
@@ -273,6 +275,7 @@ var subjects = []subject{
 		notes: []note{
 			{prove.Left, "", point("paho", 1, link("client.go:416", pahoFiles+"client.go#L416"), link("client.go:429", pahoFiles+"client.go#L429")),
 				"Documented: goroutines that Disconnect leaves; not that they connect", fails("paho", "TestDisconnectEndsAnAttempt")},
+			{prove.Late, "", point("paho", 1, link("client.go:429", pahoFiles+"client.go#L429")), "", fails("paho", "TestDisconnectEndsAnAttempt")},
 			{prove.Cap, "", "The check expects at most 5 minutes. " + link("options.go:142", pahoFiles+"options.go#L142"),
 				"Documented: [MaxReconnectInterval](https://pkg.go.dev/github.com/eclipse/paho.mqtt.golang#NewClientOptions)", mqttLongestWait},
 			{prove.Jitter, "", point("paho", 2, link("backoff.go:86", pahoFiles+"backoff.go#L86")), "", fails("paho", "TestJitter")},
@@ -283,6 +286,7 @@ var subjects = []subject{
 	minioSubject,
 	matrixSubject,
 	autopahoSubject,
+	centrifugeSubject,
 	slackSubject,
 	postgresSubject,
 	consulSubject,

@@ -1,5 +1,5 @@
-// Package eventsource shows faults of launchdarkly/eventsource v1.11.0: a read timeout that begins late, and a context
-// that does not end the first connection.
+// Package eventsource shows faults of launchdarkly/eventsource v1.11.0: a read timeout that begins late, a context
+// that does not end the first connection, and goroutines that a read timeout leaves.
 //
 //  1. "If the stream does not receive new data within this length of time, it will restart the connection"
 //     (stream_options.go:55): StreamOptionReadTimeout begins with the body. A server that takes a request and does
@@ -8,6 +8,9 @@
 //
 //  2. With StreamOptionCanRetryFirstConnection(-1), SubscribeWithRequestAndOptions goes on after its request's
 //     context has ended (stream.go:151). To mend it: case <-request.Context().Done().
+//
+//  3. After a read timeout nobody receives what the goroutine that reads lines sends, the error of the connection that
+//     is closed (decoder.go:196): one goroutine stays for each. To mend it: a channel for the error with room for one.
 package eventsource
 
 import (
@@ -16,6 +19,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -103,5 +108,21 @@ func TestReadTimeoutBeforeTheHeader(t *testing.T) {
 func TestTheContextEndsTheFirstConnection(t *testing.T) {
 	if _, ended := run(t, time.Minute, nil); !ended {
 		t.Error("the request's context ended an hour ago, while connections were refused, and SubscribeWithRequestAndOptions has not returned")
+	}
+}
+
+func TestAReadTimeoutLeavesNoGoroutine(t *testing.T) {
+	body, silent := io.Pipe()
+	defer func() { _ = silent.Close() }()
+	decoder := eventsource.NewDecoderWithOptions(body, eventsource.DecoderOptionReadTimeout(time.Millisecond))
+	if _, err := decoder.Decode(); err != eventsource.ErrReadTimeout {
+		t.Fatal(err)
+	}
+	_ = body.Close() // as the stream does then
+	time.Sleep(time.Second)
+	stacks := make([]byte, 1<<20)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	if strings.Contains(string(stacks), "eventsource.newLineStreamChannel.func1(") {
+		t.Error("the read has timed out and the body was closed a second ago, and the goroutine that reads lines has not ended")
 	}
 }

@@ -1,8 +1,12 @@
-// Package nats shows faults of nats-io/nats.go v1.55.0: a failed handshake leaves its connection open.
+// Package nats shows faults of nats-io/nats.go v1.55.0: a failed handshake leaves its connection open, and Close waits
+// for a handshake.
 //
-// If a reconnect fails after the dial, doReconnect goes on with the next connection, and does not close this one
-// (nats.go:3581): its descriptor stays until the garbage collector finds it, and so does the other side. To mend it:
-// nc.conn.Close() there.
+//  1. If a reconnect fails after the dial, doReconnect goes on with the next connection, and does not close this one
+//     (nats.go:3581): its descriptor stays until the garbage collector finds it, and so does the other side. To mend
+//     it: nc.conn.Close() there.
+//
+//  2. doReconnect holds the connection's mutex during a handshake (nats.go:3581), and Close waits for it: with a server
+//     that accepts and is silent as long as the option Timeout says, 2 s. To mend it: no mutex during the handshake.
 package nats
 
 import (
@@ -74,4 +78,30 @@ func TestAFailedHandshakeClosesItsConnection(t *testing.T) {
 		conn.Close()
 		_ = s.conns[1].Close()
 	})
+}
+
+func TestCloseDuringAHandshake(t *testing.T) {
+	second := make(chan struct{})
+	s := &server{serve: func(n int, c net.Conn) {
+		if n == 1 {
+			go accept(c)
+			time.Sleep(100 * time.Millisecond)
+			_ = c.Close()
+			return
+		}
+		if n == 2 {
+			close(second)
+		}
+		_, _ = io.Copy(io.Discard, c)
+	}}
+	conn, err := nats.Connect("nats://127.0.0.1:4222", nats.SetCustomDialer(s), nats.ReconnectWait(0), nats.Timeout(5*time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-second
+	time.Sleep(100 * time.Millisecond)
+	start := time.Now()
+	if conn.Close(); time.Since(start) > 2*time.Second {
+		t.Errorf("Close has returned after %v, while a server that has accepted is silent", time.Since(start))
+	}
 }
