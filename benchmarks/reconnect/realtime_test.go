@@ -82,6 +82,7 @@ var realSubjects = []realSubject{
 	discordSubject,
 	pahoPythonSubject,
 	reconnectingWebSocketSubject,
+	phpRedisSubject,
 }
 
 // TestRealTime needs servers of Debian's, and a minute or two for each client. It logs what is found, and why.
