@@ -83,6 +83,7 @@ var realSubjects = []realSubject{
 	pahoPythonSubject,
 	reconnectingWebSocketSubject,
 	phpRedisSubject,
+	bunnySubject,
 }
 
 // TestRealTime needs servers of Debian's, and a minute or two for each client. It logs what is found, and why.
