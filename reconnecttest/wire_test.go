@@ -59,7 +59,7 @@ func TestWire_Ends(t *testing.T) {
 						t.Errorf("%v before the refusal", err)
 					}
 				}
-				time.Sleep(1)
+				time.Sleep(time.Nanosecond)
 				synctest.Wait()
 			}
 			expectRead(t, w.client, "", want)

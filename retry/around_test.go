@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,12 +16,12 @@ import (
 
 // reports counts what hooks report, and has the budget's tokens at the end.
 type reports struct {
-	attempts                        []int
-	works                           []int
-	lasted                          []time.Duration
-	outages, recovered, gaveUp      int
-	down, elapsed, recovery, result time.Duration
-	done                            []retry.Result
+	attempts                   []int
+	works                      []int
+	lasted                     []time.Duration
+	outages, recovered, gaveUp int
+	elapsed, recovery          time.Duration
+	done                       []retry.Result
 }
 
 func (r *reports) options() []retry.Option {
@@ -209,12 +210,13 @@ func TestAround(t *testing.T) {
 			calls := 0
 			p := every(time.Second, retry.Limit(2)).With(r.options()...)
 			err := feedOf(0, 0, 0, 0).RetryWhen(p.Around(func(a failures) failures { calls++; return c.f(a) })).ForEach(t.Context(), func(int) {})
-			got := fmt.Sprintf("attempts %v, %d outages, %d gave up, done", r.attempts, r.outages, r.gaveUp)
+			var got strings.Builder
+			got.WriteString(fmt.Sprintf("attempts %v, %d outages, %d gave up, done", r.attempts, r.outages, r.gaveUp))
 			for _, d := range r.done {
-				got += fmt.Sprintf(" %d/%d in %v: %s", d.Attempts, d.Retries, d.Elapsed, text(d.Err))
+				got.WriteString(fmt.Sprintf(" %d/%d in %v: %s", d.Attempts, d.Retries, d.Elapsed, text(d.Err)))
 			}
-			if got += "; " + text(err); got != c.want || calls != 1 {
-				t.Errorf("%d calls; got\n%s\nwant\n%s", calls, got, c.want)
+			if got.WriteString("; " + text(err)); got.String() != c.want || calls != 1 {
+				t.Errorf("%d calls; got\n%s\nwant\n%s", calls, got.String(), c.want)
 			}
 		})
 	}

@@ -726,7 +726,7 @@ func TestShared_HoldsNoLockWhileAnythingOfTheUserRuns(t *testing.T) {
 			_ = s.Try(lasting(t, 1), use)
 			_ = s.Broken(errBoom)
 		}
-		p := every(time.Second, retry.WithClock(probed{other}), retry.WithRand(func() float64 { other(); return 0.5 }),
+		p := every(time.Second, retry.WithClock(waiting{}), retry.WithRand(func() float64 { other(); return 0.5 }),
 			retry.BackoffFor(func(error) bool { other(); return false }, every(0).Backoff()),
 			retry.OnAttempt(func(context.Context, retry.AttemptEnd) { other() }), retry.OnDone(func(context.Context, retry.Result) { other() }))
 		opens := 0
@@ -752,17 +752,15 @@ func TestShared_HoldsNoLockWhileAnythingOfTheUserRuns(t *testing.T) {
 	})
 }
 
-// probed is the system's clock, with a function that is called by Now.
-type probed struct{ now func() }
+// waiting is the system's clock, but Now waits: a lock that is held then stops the bubble.
+type waiting struct{}
 
-func (p probed) Now() time.Time {
-	if now := p.now; now != nil {
-		time.Sleep(1)
-	}
+func (waiting) Now() time.Time {
+	time.Sleep(time.Nanosecond)
 	return time.Now()
 }
 
-func (probed) AfterFunc(d time.Duration, f func()) stream.Stopper { return time.AfterFunc(d, f) }
+func (waiting) AfterFunc(d time.Duration, f func()) stream.Stopper { return time.AfterFunc(d, f) }
 
 func TestShared_KeepsNoValueThatIsOver(t *testing.T) {
 	type big struct{ _ [1 << 10]int }

@@ -14,7 +14,7 @@ import (
 // function that is called with the result of its call.
 type plain struct {
 	o                      Overload
-	arrivals, work         *rand.Rand
+	arrivals               *rand.Rand
 	policies               [][]retry.Policy
 	turn                   []int
 	now                    time.Duration

@@ -77,12 +77,12 @@ var serveMCP = serveHTTP(func(w http.ResponseWriter, r *http.Request) {
 
 // serveFile serves a file of lines, slowly.
 var serveFile = serveHTTP(func(w http.ResponseWriter, r *http.Request) {
-	text := ""
+	var text strings.Builder
 	for n := 1; n <= events; n++ {
-		text += fmt.Sprintf("line %d\n", n)
+		text.WriteString(fmt.Sprintf("line %d\n", n))
 	}
-	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
-	for line := range strings.Lines(text) {
+	w.Header().Set("Content-Length", strconv.Itoa(len(text.String())))
+	for line := range strings.Lines(text.String()) {
 		time.Sleep(pace)
 		if _, err := io.WriteString(w, line); err != nil {
 			return

@@ -47,7 +47,7 @@ func TestMeasureDocument(t *testing.T) {
 	install := []string{"install", "--silent"}
 	for _, row := range rows {
 		if strings.Contains(row[5], "node ") {
-			for _, module := range strings.Split(row[2], ", ") {
+			for module := range strings.SplitSeq(row[2], ", ") {
 				install = append(install, strings.ReplaceAll(module, " ", "@"))
 			}
 		}

@@ -232,12 +232,12 @@ func TestVerdict_Hidden(t *testing.T) {
 			test.rules.Most = 15
 		}
 		v := Judge(test.rules, append([]*Run{undisturbed}, test.runs...))
-		found := ""
+		var found strings.Builder
 		for _, f := range v.Certain() {
-			found += f.Kind
+			found.WriteString(f.Kind)
 		}
-		if got := strings.Join(v.Hidden(), " "); got != test.want || found != test.found {
-			t.Errorf("%s: got %q hidden, %q found, want %q, %q", test.name, got, found, test.want, test.found)
+		if got := strings.Join(v.Hidden(), " "); got != test.want || found.String() != test.found {
+			t.Errorf("%s: got %q hidden, %q found, want %q, %q", test.name, got, found.String(), test.want, test.found)
 		}
 	}
 }

@@ -30,7 +30,7 @@ type background struct {
 func (b *background) RoundTrip(r *http.Request) (*http.Response, error) {
 	b.requests = append(b.requests, r.Method+" "+r.URL.RequestURI())
 	after, _ := strconv.Atoi(r.URL.Query().Get("starting_after"))
-	text := ""
+	var text strings.Builder
 	for n, e := range []string{
 		"event: response.created\ndata: {\"response\":{\"id\":\"resp_7\"}, ",
 		"event: response.output_text.delta\ndata: {\"delta\":\"one \", ",
@@ -39,12 +39,12 @@ func (b *background) RoundTrip(r *http.Request) (*http.Response, error) {
 		"event: response.completed\ndata: {\"response\":{\"id\":\"resp_7\"}, ",
 	} {
 		if n+1 > after {
-			text += fmt.Sprintf("%s\"sequence_number\":%d}\n\n", e, n+1)
+			text.WriteString(fmt.Sprintf("%s\"sequence_number\":%d}\n\n", e, n+1))
 		}
 	}
-	var body io.Reader = strings.NewReader(text)
+	var body io.Reader = strings.NewReader(text.String())
 	if len(b.requests) == 1 {
-		body = io.MultiReader(strings.NewReader(text[:min(b.cut, len(text))]), iotest.ErrReader(errCut))
+		body = io.MultiReader(strings.NewReader(text.String()[:min(b.cut, len(text.String()))]), iotest.ErrReader(errCut))
 	}
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(body)}, nil
 }

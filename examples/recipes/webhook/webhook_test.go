@@ -49,7 +49,7 @@ func sender(gone *[]string, base roundTrip) *webhook.Sender {
 }
 
 func job(id int, url string) outbox.Job {
-	body, _ := json.Marshal(webhook.Delivery{URL: url, Event: []byte(fmt.Sprintf(`{"n":%d}`, id))})
+	body, _ := json.Marshal(webhook.Delivery{URL: url, Event: fmt.Appendf(nil, `{"n":%d}`, id)})
 	return outbox.Job{ID: fmt.Sprint("e-", id), Body: string(body)}
 }
 

@@ -72,7 +72,7 @@ func Numbers(ctx context.Context, kind, query string) (any, error) {
 		result, err = numbers(ctx, Tab(kind), state)
 	}
 	if err != nil && ctx.Err() != nil {
-		return nil, errors.New("The simulation takes too long here. Choose a smaller one, or try again.")
+		return nil, errors.New("the simulation takes too long here: choose a smaller one, or try again")
 	}
 	if field, ok := errors.AsType[*sim.FieldError](err); ok {
 		return nil, fmt.Errorf("%s: %v, want %s", labelOf(field.Field), field.Value, field.Want)

@@ -135,7 +135,7 @@ func (h Herd) retries(ctx context.Context) (*HerdResult, error) {
 // unbudgeted returns the strategy without its budget: the jobs of a herd share none.
 func (s Strategy) unbudgeted() Strategy {
 	var words []string
-	for _, w := range strings.Fields(s.Policy.String()) {
+	for w := range strings.FieldsSeq(s.Policy.String()) {
 		if !strings.HasPrefix(w, "budget=") {
 			words = append(words, w)
 		}
