@@ -2,6 +2,7 @@ package retryhttp_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -45,6 +46,7 @@ func goAwayServer(t *testing.T, answers ...func(net.Conn)) (url string, client *
 			}
 			all.Go(func() {
 				defer c.Close()
+				defer context.AfterFunc(t.Context(), func() { c.Close() })() // net/http may keep a connection that it does not use
 				preface := make([]byte, 24)
 				_, _ = io.ReadFull(c, preface)
 				writeFrame(c, frameSettings, 0, 0)
