@@ -3,6 +3,7 @@ package operators_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -54,9 +55,15 @@ func TestHandlers_Nil(t *testing.T) {
 
 // A bookmark ends the outage of each retried stream around, as stream.Works does.
 func TestResumeMarked_ABookmarkEndsTheOutagesAround(t *testing.T) {
+	var mu sync.Mutex
 	var notes []string
+	note := func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		notes = append(notes, text)
+	}
 	policy := func(name string) retry.Policy {
-		return retry.New(retry.Default.Backoff(), retry.OnRecovered(func(context.Context, retry.Recovery) { notes = append(notes, name) }))
+		return retry.New(retry.Default.Backoff(), retry.OnRecovered(func(context.Context, retry.Recovery) { note(name) }))
 	}
 	synctest.Test(t, func(t *testing.T) {
 		opened, run := 0, 0
@@ -71,11 +78,11 @@ func TestResumeMarked_ABookmarkEndsTheOutagesAround(t *testing.T) {
 				return errBoom
 			}
 			if opened = 1; run == 2 {
-				time.AfterFunc(time.Minute, func() { notes = append(notes, "a minute later") })
+				time.AfterFunc(time.Minute, func() { note("a minute later") })
 			}
 			return inner(ctx, yield)
 		})
-		err := outer.RetryWhen(policy("outer")).RetryWhen(policy("around it")).ForEach(t.Context(), func(v int) { notes = append(notes, fmt.Sprint(v)) })
+		err := outer.RetryWhen(policy("outer")).RetryWhen(policy("around it")).ForEach(t.Context(), func(v int) { note(fmt.Sprint(v)) })
 		if got, want := fmt.Sprint(notes), "[inner outer a minute later 2]"; err != nil || got != want {
 			t.Errorf("got %s, %v, want %s", got, err, want)
 		}
