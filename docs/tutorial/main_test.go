@@ -14,7 +14,7 @@ import (
 func TestMain(m *testing.M) { check.Main(m) }
 
 func TestDocument(t *testing.T) {
-	check.Document(t, "../tutorial.md", "../tutorial_test.go", "main.go")
+	check.Document(t, "../tutorial.md", "../../internal/docs/tutorial_test.go", "main.go")
 }
 
 func TestRun(t *testing.T) {

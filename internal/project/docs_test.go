@@ -11,7 +11,7 @@ import (
 	"github.com/retrywhen/retrywhen/internal/check"
 )
 
-// withCode are the documents with Go blocks. Tests run those of durable.md in durable/embedded, and the others in docs.
+// withCode are the documents with Go blocks. Tests run those of durable.md in durable/embedded, and the others in internal/docs.
 var withCode = []string{"README.md", "docs/choosing.md", "docs/durable.md", "docs/recipes.md", "docs/shared.md", "docs/testing.md", "docs/tutorial.md"}
 
 // TestTheDocumentsCodeIsTested looks for code in other documents. AGENTS.md quotes these.

@@ -18,7 +18,7 @@ const module = "github.com/retrywhen/retrywhen"
 // layers lists the packages of this module that each package may import. A package that is not listed fails the test.
 var layers = map[string][]string{
 	"":                      {}, // tests only
-	"docs":                  {}, // tests only
+	"internal/docs":         {}, // tests only
 	"docs/readme":           {}, // tests only
 	"docs/tutorial":         {"backoff", "jitter", "operators", "retry", "retryhttp", "stream"},
 	"jitter":                {},

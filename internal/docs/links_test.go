@@ -30,8 +30,8 @@ func anchors(text string) map[string]bool {
 // TestLinks checks that each file and each heading to which a document links exists.
 func TestLinks(t *testing.T) {
 	count := 0
-	for _, pattern := range []string{"*.md", "../*.md", "../llms.txt", "../benchmarks/*.md", "../benchmarks/*/*.md"} {
-		documents, err := filepath.Glob(pattern)
+	for _, pattern := range []string{"docs/*.md", "*.md", "benchmarks/*.md", "benchmarks/*/*.md", "llms.txt"} {
+		documents, err := filepath.Glob("../../" + pattern)
 		if err != nil || len(documents) == 0 {
 			t.Fatal(pattern, documents, err)
 		}

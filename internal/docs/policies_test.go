@@ -13,7 +13,7 @@ import (
 
 // The table of the words is made from retry.Words, and every curve has a row.
 func TestPoliciesHasAllWords(t *testing.T) {
-	text, err := os.ReadFile("policies.md")
+	text, err := os.ReadFile("../../docs/policies.md")
 	if err != nil {
 		t.Fatal(err)
 	}
