@@ -6,7 +6,6 @@ import (
 
 	"github.com/retrywhen/retrywhen/internal/attempt"
 	"github.com/retrywhen/retrywhen/internal/ending"
-	"github.com/retrywhen/retrywhen/internal/permanent"
 )
 
 // Failed records that the attempt has failed, with f.Err, and lets the policy decide. It returns the delay before the
@@ -99,7 +98,7 @@ func (o *Operation) beganBefore(at time.Time) {
 func (o *Operation) decide(f *Outcome, cause error) (delay time.Duration, end error) {
 	c, s := o.config, &o.state
 	simple := isSimple(f.Err)
-	if !simple && permanent.Is(f.Err) || c.retryable != nil && !o.planned && !c.retryable(f.Err) || c.beforeFirstItem && f.Items > 0 {
+	if !simple && ending.IsPermanent(f.Err) || c.retryable != nil && !o.planned && !c.retryable(f.Err) || c.beforeFirstItem && f.Items > 0 {
 		return 0, f.Err
 	}
 	if c.signals != nil && o.fired() || c.resets(f) {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/attempt"
-	"github.com/retrywhen/retrywhen/internal/permanent"
+	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/words"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -179,7 +179,7 @@ func (e *Error) Timeout() bool {
 func Permanent(err error) error { return stream.Permanent(err) }
 
 // IsPermanent reports whether err is marked as Permanent, anywhere in its tree.
-func IsPermanent(err error) bool { return permanent.Is(err) }
+func IsPermanent(err error) bool { return ending.IsPermanent(err) }
 
 // Planned marks err as an end that is no failure, if the attempt has worked before: a server's GOAWAY, the age that was
 // agreed for a session, a watch that its server ends every few minutes. A policy does not count it: it costs no token

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/ending"
-	"github.com/retrywhen/retrywhen/internal/permanent"
 )
 
 // ErrNotRestartable is the error of a source that can run only once and is run again. RetryWhen does not retry it.
@@ -56,5 +55,5 @@ func ContextError(ctx context.Context, failures ...error) error {
 //
 // The marked error has err's text and wraps err: compare with errors.Is, not with ==.
 func Permanent(err error) error {
-	return permanent.Mark(err)
+	return ending.Permanent(err)
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/retrywhen/retrywhen/internal/attempt"
 	"github.com/retrywhen/retrywhen/internal/clock"
 	"github.com/retrywhen/retrywhen/internal/ending"
-	"github.com/retrywhen/retrywhen/internal/permanent"
 )
 
 // Failure is one failed attempt, as a RetryHandler sees it.
@@ -284,7 +283,7 @@ func (r *retrying[T]) attempt() {
 	case ending.Reaches(err, ErrNotRestartable):
 		r.err = ending.Join(err, r.older())
 	default:
-		r.err, r.last, r.ended = err, failure, permanent.Is(err)
+		r.err, r.last, r.ended = err, failure, ending.IsPermanent(err)
 	}
 	if !r.ended || r.attempts > 1 || r.observation != nil {
 		r.failure.At = r.now()

@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/retrywhen/retrywhen/internal/ending"
-	"github.com/retrywhen/retrywhen/internal/permanent"
 	"github.com/retrywhen/retrywhen/internal/ring"
 )
 
@@ -169,7 +168,7 @@ func (s *Subject[T]) run(ctx context.Context, yield func(T) bool) error {
 		}
 		switch {
 		case m == nil && late:
-			return permanent.Mark(s.err)
+			return ending.Permanent(s.err)
 		case m == nil:
 			return s.err
 		}

@@ -40,7 +40,6 @@ var layers = map[string][]string{
 	"internal/grace":        {},
 	"internal/judge":        {},
 	"internal/marble":       {},
-	"internal/permanent":    {},
 	"internal/project":      {}, // tests only
 	"internal/ring":         {},
 	"internal/words":        {},
