@@ -50,3 +50,27 @@ func (s *Signal) Fires() uint64 {
 	defer s.mu.Unlock()
 	return s.fires
 }
+
+// fires returns one more than the number of fires of the signals, 0 if there are none.
+func (c *config) fires() (n uint64) {
+	if c.signals != nil {
+		n = 1
+	}
+	for _, s := range c.signals {
+		n += s.Fires()
+	}
+	return n
+}
+
+// notify makes the policy's signals send to w until stop is called. A send that would block is skipped.
+func (c *config) notify(w chan<- struct{}) {
+	for _, s := range c.signals {
+		s.notify(w)
+	}
+}
+
+func (c *config) stop(w chan<- struct{}) {
+	for _, s := range c.signals {
+		s.stop(w)
+	}
+}
