@@ -5,7 +5,7 @@ import (
 	"iter"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/clock"
+	"github.com/retrywhen/retrywhen/internal/timer"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -198,7 +198,7 @@ func withoutRetries(ctx context.Context) bool { return ctx.Value(withoutRetriesK
 
 // withTimeout is context.WithTimeout on any clock.
 func withTimeout(ctx context.Context, c stream.Clock, d time.Duration) (context.Context, context.CancelFunc) {
-	if clock.IsSystem(c) {
+	if timer.IsSystem(c) {
 		return context.WithTimeout(ctx, d)
 	}
 	inner, cancel := context.WithCancelCause(ctx)

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/clock"
 	"github.com/retrywhen/retrywhen/internal/ending"
+	"github.com/retrywhen/retrywhen/internal/timer"
 )
 
 // value is what one open has returned.
@@ -105,7 +105,7 @@ func (s *Shared[T]) renewAhead(ctx context.Context, v *value[T]) {
 
 // openContext returns the context of an open that a caller begins.
 func openContext(caller context.Context) context.Context {
-	return clock.With(context.Background(), clock.From(caller))
+	return timer.WithClock(context.Background(), timer.ClockFrom(caller))
 }
 
 // use calls f with v, and releases v. broken says that f's error has s's mark; end is the error with which the policy

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/clock"
+	"github.com/retrywhen/retrywhen/internal/timer"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -109,7 +109,7 @@ const (
 // drain reads the rest of a body.
 func drain(body io.ReadCloser) {
 	if body != nil {
-		inTime(clock.System{}, drainTime, body, func() { _, _ = io.CopyN(io.Discard, body, drainLimit+1) })
+		inTime(timer.System{}, drainTime, body, func() { _, _ = io.CopyN(io.Discard, body, drainLimit+1) })
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/clock"
 	"github.com/retrywhen/retrywhen/internal/timer"
 )
 
@@ -32,14 +31,14 @@ func WithClock[T interface{ Stop() bool }](ctx context.Context, c interface {
 		panic("stream: WithClock: c is nil")
 	}
 	if own, ok := any(c).(Clock); ok {
-		return clock.With(ctx, own)
+		return timer.WithClock(ctx, own)
 	}
-	return clock.With(ctx, adapted[T]{c})
+	return timer.WithClock(ctx, adapted[T]{c})
 }
 
 // ClockFrom returns the clock that WithClock put into ctx, or the system clock.
 func ClockFrom(ctx context.Context) Clock {
-	return clock.From(ctx)
+	return timer.ClockFrom(ctx)
 }
 
 // adapted makes a Clock of a clock whose AfterFunc returns its own type.
@@ -56,5 +55,5 @@ func (a adapted[T]) AfterFunc(d time.Duration, f func()) Stopper { return a.cloc
 
 // newTimer returns a timer on the clock of ctx. The caller must stop it.
 func newTimer(ctx context.Context) timer.Timer {
-	return timer.New(clock.From(ctx))
+	return timer.New(timer.ClockFrom(ctx))
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/attempt"
-	"github.com/retrywhen/retrywhen/internal/clock"
 	"github.com/retrywhen/retrywhen/internal/ending"
+	"github.com/retrywhen/retrywhen/internal/timer"
 )
 
 // Failure is one failed attempt, as a RetryHandler sees it.
@@ -89,7 +89,7 @@ func (s Stream[T]) RetryWhen(h RetryHandler) Stream[T] {
 	s.require("RetryWhen")
 	do(func() { requireFunc(attempt.IsNil(h), "RetryWhen: h") })
 	return func(ctx context.Context, yield func(T) bool) error {
-		r := retrying[T]{source: s, handler: h, ctx: ctx, clock: clock.From(ctx)}
+		r := retrying[T]{source: s, handler: h, ctx: ctx, clock: timer.ClockFrom(ctx)}
 		r.deliver = func(v T) bool {
 			if r.gate != free {
 				if r.gate != first {
@@ -138,7 +138,7 @@ type retrying[T any] struct {
 	source  Stream[T]
 	handler RetryHandler
 	ctx     context.Context
-	clock   clock.Clock
+	clock   timer.Clock
 	deliver func(T) bool // passes a value of the source to the consumer
 
 	// The attempt that runs, or was the last one.
@@ -292,7 +292,7 @@ func (r *retrying[T]) attempt() {
 }
 
 // now returns the time since the subscription began.
-func (r *retrying[T]) now() time.Duration { return clock.Since(r.clock, r.subscription.Began) }
+func (r *retrying[T]) now() time.Duration { return timer.Since(r.clock, r.subscription.Began) }
 
 func (r *retrying[T]) runSource() error {
 	r.attempts++

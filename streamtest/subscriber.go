@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/clock"
 	"github.com/retrywhen/retrywhen/internal/judge"
 	"github.com/retrywhen/retrywhen/internal/marble"
 	"github.com/retrywhen/retrywhen/internal/timer"
@@ -55,7 +54,7 @@ func subscribe[T any](s *Session, name string, st stream.Stream[T], during strin
 	sub := newSubscriber[T](s, name)
 	sub.callers, sub.ends, sub.to = virtual.Here(), !when.Open, when.To
 	go sub.run(func(ctx context.Context, yield func(T) bool) error {
-		begin := timer.New(clock.System{}) // so that a subscriber at an instant receives what a hot source does after that
+		begin := timer.New(timer.System{}) // so that a subscriber at an instant receives what a hot source does after that
 		if err := begin.Wait(ctx, when.From); err != nil {
 			return err
 		}

@@ -3,7 +3,7 @@ package mapretry
 import (
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/clock"
+	"github.com/retrywhen/retrywhen/internal/timer"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -21,7 +21,7 @@ type ticker struct {
 
 func newTicker(c stream.Clock, start time.Time) *ticker {
 	t := &ticker{clock: c, start: start}
-	if clock.IsSystem(c) {
+	if timer.IsSystem(c) {
 		t.system = time.NewTimer(time.Hour)
 		t.system.Stop()
 		t.C = t.system.C

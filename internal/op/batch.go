@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/clock"
 	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/handoff"
 	"github.com/retrywhen/retrywhen/internal/timer"
@@ -20,7 +19,7 @@ func Batch[T any, B ~[]T](p Package, s Stream[T], most int, wait time.Duration) 
 		return batchBySize[T, B](s, most)
 	}
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[B]) error {
-		limit := timer.New(clock.From(scope.Context()))
+		limit := timer.New(timer.ClockFrom(scope.Context()))
 		defer limit.Stop()
 		b := newBatching[T, B](most)
 		source := scope.Go(func(ctx context.Context) error {

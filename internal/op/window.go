@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/clock"
 	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/handoff"
 	"github.com/retrywhen/retrywhen/internal/timer"
@@ -26,7 +25,7 @@ func Window[T, U any, W ~func(context.Context, func(T) bool) error, S ~func(cont
 		ctx := scope.Context()
 		w := sections[T]{
 			in: handoff.NewReceiver[T](scope), most: most, span: span,
-			limit: timer.New(clock.From(ctx)),
+			limit: timer.New(timer.ClockFrom(ctx)),
 		}
 		defer w.limit.Stop()
 		w.in.Start(s)

@@ -32,7 +32,7 @@ var layers = map[string][]string{
 	"prove":                 {"internal/calls", "internal/judge"},
 	"reconnecttest":         {"stream", "prove", "internal/"},
 	"retryhttp":             {"backoff", "retry", "stream", "internal/"},
-	"internal/timer":        {"internal/clock", "internal/ending"},
+	"internal/timer":        {"internal/ending"},
 	"internal/golden":       {},
 	"internal/goroutine":    {},
 	"internal/attempt":      {},
@@ -46,10 +46,9 @@ var layers = map[string][]string{
 	"internal/handoff":      {"internal/ending"},
 	"internal/calls":        {"internal/judge"},
 	"internal/check":        {},
-	"internal/clock":        {},
 	"internal/heap":         {},
 	"internal/mapretry":     {"internal/", "retry", "stream"},
-	"internal/op":           {"internal/timer", "internal/clock", "internal/ending", "internal/grace", "internal/handoff", "internal/ring"},
+	"internal/op":           {"internal/timer", "internal/ending", "internal/grace", "internal/handoff", "internal/ring"},
 	"internal/virtual":      {"stream", "internal/"},
 }
 

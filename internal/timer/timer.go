@@ -1,12 +1,11 @@
-// Package timer contains the one place where the library waits: a reusable timer on the system clock or an injected
-// one.
+// Package timer contains the one place where the library waits, and what it waits on: the clock that package stream
+// injects into a context, and a reusable timer on that clock or the system clock.
 package timer
 
 import (
 	"context"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/clock"
 	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
@@ -15,17 +14,17 @@ import (
 // On the system clock all its waits reuse one time.Timer. On an injected clock each wait has its own channel, so that a
 // callback that comes late, or twice, or after Stop, has no effect.
 type Timer struct {
-	clock   clock.Clock
+	clock   Clock
 	timer   *time.Timer      // on the system clock
-	pending clock.Stopper    // on an injected clock
+	pending Stopper          // on an injected clock
 	fired   <-chan time.Time // nil when nothing is set
 }
 
 // New returns a timer on the clock. It is not set. It allocates nothing before the first Set.
-func New(c clock.Clock) Timer { return Timer{clock: c} }
+func New(c Clock) Timer { return Timer{clock: c} }
 
 // Clock returns the clock, nil for the zero Timer.
-func (a *Timer) Clock() clock.Clock { return a.clock }
+func (a *Timer) Clock() Clock { return a.clock }
 
 // Now returns the time of the timer's clock.
 func (a *Timer) Now() time.Time { return a.clock.Now() }
@@ -35,7 +34,7 @@ func (a *Timer) Now() time.Time { return a.clock.Now() }
 func (a *Timer) Set(d time.Duration) {
 	a.Stop()
 	switch {
-	case !clock.IsSystem(a.clock):
+	case !IsSystem(a.clock):
 		fired := make(chan time.Time, 1)
 		a.fired = fired
 		a.pending = a.clock.AfterFunc(d, func() {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/benbjohnson/clock"
 
-	own "github.com/retrywhen/retrywhen/internal/clock"
 	"github.com/retrywhen/retrywhen/internal/timer"
 )
 
@@ -18,7 +17,7 @@ const ms = time.Millisecond
 
 type stopper = interface{ Stop() bool }
 
-type system = own.System
+type system = timer.System
 
 // fake is an injected clock that only records its timers; the test makes them go off.
 type fake struct{ timers []*fakeTimer }

@@ -5,8 +5,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/retrywhen/retrywhen/internal/clock"
 )
 
 // Watchdog detects that its owner is silent for longer than a period. Between Pause and Resume the owner may take any
@@ -29,9 +27,9 @@ type Watchdog struct {
 	mu    sync.Mutex  // never held while anything else is called
 	timer *time.Timer // set while there is a deadline, or due runs
 
-	clock   clock.Clock   // an injected one, else nil
-	number  int64         // of the last period
-	pending clock.Stopper // its timer
+	clock   Clock   // an injected one, else nil
+	number  int64   // of the last period
+	pending Stopper // its timer
 }
 
 const (
@@ -43,9 +41,9 @@ const (
 
 // Start begins the watch. If the owner is silent for too long, onStrike is called once, by the timer. Arming an
 // injected clock is the last thing that Start and Resume do.
-func (w *Watchdog) Start(c clock.Clock, period time.Duration, onStrike func()) {
+func (w *Watchdog) Start(c Clock, period time.Duration, onStrike func()) {
 	w.period, w.onStrike = period, onStrike
-	if !clock.IsSystem(c) {
+	if !IsSystem(c) {
 		w.clock = c
 		w.arm()
 		return

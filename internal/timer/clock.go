@@ -1,5 +1,4 @@
-// Package clock stores in a context the clock that package stream injects.
-package clock
+package timer
 
 import (
 	"context"
@@ -15,16 +14,16 @@ type Clock interface {
 	AfterFunc(d time.Duration, f func()) Stopper
 }
 
-type key struct{}
+type clockKey struct{}
 
-// With returns a context that carries c.
-func With(ctx context.Context, c Clock) context.Context {
-	return context.WithValue(ctx, key{}, c)
+// WithClock returns a context that carries c.
+func WithClock(ctx context.Context, c Clock) context.Context {
+	return context.WithValue(ctx, clockKey{}, c)
 }
 
-// From returns the clock that ctx carries, or the system clock.
-func From(ctx context.Context) Clock {
-	if c, ok := ctx.Value(key{}).(Clock); ok {
+// ClockFrom returns the clock that ctx carries, or the system clock.
+func ClockFrom(ctx context.Context) Clock {
+	if c, ok := ctx.Value(clockKey{}).(Clock); ok {
 		return c
 	}
 	return System{}
