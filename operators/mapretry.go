@@ -4,7 +4,7 @@ import (
 	"context"
 	"runtime"
 
-	"github.com/retrywhen/retrywhen/internal/mapretry"
+	"github.com/retrywhen/retrywhen/operators/internal/mapretry"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 )

@@ -17,39 +17,38 @@ const module = "github.com/retrywhen/retrywhen"
 
 // layers lists the packages of this module that each package may import. A package that is not listed fails the test.
 var layers = map[string][]string{
-	"":                      {}, // tests only
-	"internal/docs":         {}, // tests only
-	"docs/readme":           {}, // tests only
-	"docs/tutorial":         {"backoff", "jitter", "operators", "retry", "retryhttp", "stream"},
-	"jitter":                {},
-	"backoff":               {"jitter", "internal/golden", "internal/words"},
-	"stream":                {"internal/"},
-	"retry":                 {"backoff", "jitter", "stream", "internal/"},
-	"operators":             {"backoff", "jitter", "retry", "stream", "internal/"},
-	"operators/conformance": {}, // tests only
-	"operators/rx":          {"operators", "retry", "stream", "internal/"},
-	"streamtest":            {"stream", "internal/"},
-	"prove":                 {"internal/calls", "internal/judge"},
-	"reconnecttest":         {"stream", "prove", "internal/"},
-	"retryhttp":             {"backoff", "retry", "stream", "internal/"},
-	"internal/timer":        {"internal/ending"},
-	"internal/golden":       {},
-	"internal/goroutine":    {},
-	"internal/attempt":      {},
-	"internal/ending":       {},
-	"internal/grace":        {},
-	"internal/judge":        {},
-	"internal/marble":       {},
-	"internal/project":      {}, // tests only
-	"internal/ring":         {},
-	"internal/words":        {},
-	"internal/handoff":      {"internal/ending"},
-	"internal/calls":        {"internal/judge"},
-	"internal/check":        {},
-	"internal/heap":         {},
-	"internal/mapretry":     {"internal/", "retry", "stream"},
-	"internal/op":           {"internal/timer", "internal/ending", "internal/grace", "internal/handoff", "internal/ring"},
-	"internal/virtual":      {"stream", "internal/"},
+	"":                            {}, // tests only
+	"internal/docs":               {}, // tests only
+	"docs/readme":                 {}, // tests only
+	"docs/tutorial":               {"backoff", "jitter", "operators", "retry", "retryhttp", "stream"},
+	"jitter":                      {},
+	"backoff":                     {"jitter", "internal/golden", "internal/words"},
+	"stream":                      {"internal/"},
+	"retry":                       {"backoff", "jitter", "stream", "internal/"},
+	"operators":                   {"backoff", "jitter", "retry", "stream", "operators/internal/mapretry", "internal/"},
+	"operators/conformance":       {}, // tests only
+	"operators/internal/mapretry": {"retry", "stream", "internal/"},
+	"operators/rx":                {"operators", "retry", "stream", "internal/"},
+	"streamtest":                  {"stream", "internal/"},
+	"prove":                       {"internal/calls", "internal/judge"},
+	"reconnecttest":               {"stream", "prove", "internal/"},
+	"retryhttp":                   {"backoff", "retry", "stream", "internal/"},
+	"internal/timer":              {"internal/ending"},
+	"internal/golden":             {},
+	"internal/goroutine":          {},
+	"internal/attempt":            {},
+	"internal/ending":             {},
+	"internal/grace":              {},
+	"internal/judge":              {},
+	"internal/marble":             {},
+	"internal/project":            {}, // tests only
+	"internal/ring":               {},
+	"internal/words":              {},
+	"internal/handoff":            {"internal/ending"},
+	"internal/calls":              {"internal/judge"},
+	"internal/check":              {},
+	"internal/op":                 {"internal/timer", "internal/ending", "internal/grace", "internal/handoff", "internal/ring"},
+	"internal/virtual":            {"stream", "internal/"},
 }
 
 // heavy lists the packages that may link modules which other users must not link.

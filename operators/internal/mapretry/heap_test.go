@@ -1,13 +1,15 @@
-package heap_test
+package mapretry
 
 import (
 	"cmp"
+	container "container/heap"
+	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
-
-	"github.com/retrywhen/retrywhen/internal/heap"
 )
 
 // entry is ordered by its key; n tells entries apart.
@@ -20,7 +22,7 @@ func compare(a, b entry) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Comp
 func TestHeap_FirstIsLeast(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var (
-			h    heap.Heap[entry]
+			h    heap[entry]
 			want []entry
 		)
 		pop := func() {
@@ -63,7 +65,7 @@ func TestHeap_FirstIsLeast(t *testing.T) {
 }
 
 func TestHeap_KeepsNoRemovedElement(t *testing.T) {
-	var h heap.Heap[pointer]
+	var h heap[pointer]
 	for range 3 {
 		h.Push(pointer{new(int)})
 	}
@@ -80,3 +82,43 @@ func TestHeap_KeepsNoRemovedElement(t *testing.T) {
 type pointer struct{ to *int }
 
 func (p pointer) Before(pointer) bool { return false }
+
+// BenchmarkHeaps compares the heap with container/heap: one op takes the first item and puts another one in.
+func BenchmarkHeaps(b *testing.B) {
+	for _, n := range []int{1000, 10_000, 1_000_000} {
+		b.Run(fmt.Sprintf("heap/waiting=%d", n), func(b *testing.B) {
+			var h heap[waiting[int]]
+			hold(b, n, h.Push, h.Pop)
+		})
+		b.Run(fmt.Sprintf("container/heap/waiting=%d", n), func(b *testing.B) {
+			h := new(standard)
+			hold(b, n, func(w waiting[int]) { container.Push(h, w) }, func() waiting[int] { return container.Pop(h).(waiting[int]) })
+		})
+	}
+}
+
+func hold(b *testing.B, n int, put func(waiting[int]), take func() waiting[int]) {
+	b.Helper()
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range n {
+		put(waiting[int]{due: time.Duration(r.Int64N(int64(10 * time.Second))), order: uint64(i)})
+	}
+	for b.Loop() {
+		w := take()
+		w.due += time.Duration(r.Int64N(int64(10 * time.Second)))
+		put(w)
+	}
+}
+
+type standard []waiting[int]
+
+func (h standard) Len() int           { return len(h) }
+func (h standard) Less(i, j int) bool { return h[i].Before(h[j]) }
+func (h standard) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *standard) Push(v any)        { *h = append(*h, v.(waiting[int])) }
+func (h *standard) Pop() any {
+	s := *h
+	w := s[len(s)-1]
+	*h = s[:len(s)-1]
+	return w
+}

@@ -3,8 +3,6 @@ package mapretry
 import (
 	"math"
 	"time"
-
-	"github.com/retrywhen/retrywhen/internal/heap"
 )
 
 // scheduler decides which item is called next and which goroutine is woken. Its methods are the events of a run, one at
@@ -21,7 +19,7 @@ type scheduler[T, U any] struct {
 
 	fresh      queue[T] // taken from the source, not called yet
 	nextSeq    int64    // of the first item in fresh
-	waiting    heap.Heap[waiting[T]]
+	waiting    heap[waiting[T]]
 	waits      uint64 // that have begun
 	calls      int    // that are running
 	results    results[T, U]

@@ -1,18 +1,17 @@
-// Package heap implements a priority queue. Unlike container/heap it stores values directly, without boxing.
-package heap
+package mapretry
 
-// Ordered is the constraint for elements of a Heap.
-type Ordered[E any] interface {
+// ordered is the constraint for elements of a heap.
+type ordered[E any] interface {
 	// Before reports whether the element comes before the other one.
 	Before(E) bool
 }
 
-// Heap is a binary min-heap: the first element is h[0]. An element may be changed in place if Init is called
-// afterwards.
-type Heap[E Ordered[E]] []E
+// heap is a priority queue: the first element is h[0]. An element may be changed in place if Init is called afterwards.
+// Unlike container/heap it stores values without boxing.
+type heap[E ordered[E]] []E
 
 // Push adds e.
-func (h *Heap[E]) Push(e E) {
+func (h *heap[E]) Push(e E) {
 	*h = append(*h, e)
 	s := *h
 	i := len(s) - 1
@@ -28,7 +27,7 @@ func (h *Heap[E]) Push(e E) {
 }
 
 // Pop removes the first element and returns it. The heap must not be empty.
-func (h *Heap[E]) Pop() E {
+func (h *heap[E]) Pop() E {
 	s := *h
 	last := len(s) - 1
 	first, e := s[0], s[last]
@@ -40,17 +39,17 @@ func (h *Heap[E]) Pop() E {
 }
 
 // Replace removes the first element and adds e. The heap must not be empty.
-func (h Heap[E]) Replace(e E) { h.sink(0, e) }
+func (h heap[E]) Replace(e E) { h.sink(0, e) }
 
 // Init makes a heap of elements in any order.
-func (h Heap[E]) Init() {
+func (h heap[E]) Init() {
 	for i := len(h)/2 - 1; i >= 0; i-- {
 		h.sink(i, h[i])
 	}
 }
 
 // sink puts e at i or below, where it belongs.
-func (h Heap[E]) sink(i int, e E) {
+func (h heap[E]) sink(i int, e E) {
 	for {
 		child := 2*i + 1
 		if child >= len(h) {
