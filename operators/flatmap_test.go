@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/goroutine"
+	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/stream"
 	"github.com/retrywhen/retrywhen/streamtest"
@@ -191,9 +191,9 @@ func TestFlatMap_CancelledWithValuesThatWait(t *testing.T) {
 }
 
 func TestFlatMap_FunctionIsCalledOnTheCallersGoroutine(t *testing.T) {
-	caller := goroutine.Current().ID
+	caller := virtual.Current().ID
 	s := operators.FlatMap(stream.Range(0, 10), 4, func(v int) stream.Stream[int] {
-		if id := goroutine.Current().ID; id != caller {
+		if id := virtual.Current().ID; id != caller {
 			t.Errorf("f is called on goroutine %d, not on %d", id, caller)
 		}
 		return stream.Of(v)

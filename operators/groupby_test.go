@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/goroutine"
+	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/stream"
 	"github.com/retrywhen/retrywhen/streamtest"
@@ -257,9 +257,9 @@ func TestGroupBy_NaN(t *testing.T) {
 }
 
 func TestGroupBy_FunctionsAreCalledOnTheCallersGoroutine(t *testing.T) {
-	caller := goroutine.Current().ID
+	caller := virtual.Current().ID
 	here := func() {
-		if id := goroutine.Current().ID; id != caller {
+		if id := virtual.Current().ID; id != caller {
 			t.Errorf("called on goroutine %d, not on %d", id, caller)
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/retrywhen/retrywhen/backoff"
-	"github.com/retrywhen/retrywhen/internal/goroutine"
+	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
@@ -200,7 +200,7 @@ func TestMapRetry_OneTimerAndNoGoroutineForWhatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 5000
 		var c countingClock
-		before := goroutine.Count()
+		before := virtual.Count()
 		ctx := stream.WithClock(t.Context(), &c)
 		tries := make([]int, n)
 		calls := 0
@@ -212,7 +212,7 @@ func TestMapRetry_OneTimerAndNoGoroutineForWhatWaits(t *testing.T) {
 				return 0, errBoom
 			}
 			if calls > n && calls < 2*n-100 {
-				if g := goroutine.Count() - before; g > 2 {
+				if g := virtual.Count() - before; g > 2 {
 					t.Errorf("%d goroutines more than before, want the source's, if that, and a worker", g)
 				}
 			}
@@ -234,14 +234,14 @@ func TestMapRetry_OneTimerAndNoGoroutineForWhatWaits(t *testing.T) {
 func TestMapRetry_Workers(t *testing.T) {
 	for _, c := range []struct{ workers, want int }{{1, 1}, {3, 3}, {0, runtime.GOMAXPROCS(0)}, {1000, 20}, {math.MaxInt, 20}} {
 		bubble(t, fmt.Sprint(c.workers), func(t *testing.T) {
-			before := goroutine.Count()
+			before := virtual.Count()
 			var at atomic.Int64
 			var seen [21]atomic.Bool // by the number of calls at once
 			s := operators.MapRetry(stream.Range(0, 20), constant(time.Second), func(_ context.Context, i int) (int, error) {
 				seen[at.Add(1)].Store(true)
 				time.Sleep(ms)
 				at.Add(-1)
-				if n := goroutine.Count() - before; n > c.want+1 {
+				if n := virtual.Count() - before; n > c.want+1 {
 					t.Errorf("%d goroutines for %d calls at once", n, c.want)
 				}
 				return i, nil
@@ -494,12 +494,12 @@ func TestMapRetry_DeadLetter(t *testing.T) {
 		l.expect(t, "", "1/1 2/1")
 	})
 	bubble(t, "on the consumer's goroutine, with its context", func(t *testing.T) {
-		caller := goroutine.Current().ID
+		caller := virtual.Current().ID
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		_, err := operators.MapRetry(stream.Of(0), constant(0, retry.Limit(0)), fail(errBoom), options{
 			DeadLetter: func(got context.Context, _ int, _ *retry.Error) error {
-				if got != ctx || goroutine.Current().ID != caller {
+				if got != ctx || virtual.Current().ID != caller {
 					t.Error("another context or goroutine")
 				}
 				return nil

@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/goroutine"
+	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/stream"
 	"github.com/retrywhen/retrywhen/streamtest"
@@ -102,9 +102,9 @@ func TestShare_Goroutines(t *testing.T) {
 	bubble(t, "each has its values on its own goroutine", func(t *testing.T) {
 		s := operators.Share(stream.Of("a", "b").Delay(ms))
 		one := func() {
-			caller := goroutine.Current().ID
+			caller := virtual.Current().ID
 			_ = s.ForEach(t.Context(), func(string) {
-				if id := goroutine.Current().ID; id != caller {
+				if id := virtual.Current().ID; id != caller {
 					t.Errorf("on goroutine %d, not on %d", id, caller)
 				}
 			})

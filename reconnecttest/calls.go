@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/retrywhen/retrywhen/internal/calls"
-	"github.com/retrywhen/retrywhen/internal/goroutine"
 	"github.com/retrywhen/retrywhen/internal/judge"
+	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/prove"
 )
 
@@ -85,7 +85,7 @@ func (c *check) inBubbles(t testing.TB, f func(sub *testing.T)) {
 	if !ok {
 		panic(fmt.Sprintf("reconnecttest: %s: t is a %T, want a *testing.T or a struct that embeds one", c.name, t))
 	}
-	if goroutine.Current().Bubble != 0 {
+	if virtual.Current().Bubble != 0 {
 		panic("reconnecttest: " + c.name + ": called inside a synctest bubble; it makes bubbles of its own, so call it from the test itself")
 	}
 	runner.Run("calls", f)

@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/goroutine"
 	"github.com/retrywhen/retrywhen/internal/virtual"
 )
 
@@ -66,7 +65,7 @@ func (n *network) own(all []virtual.Goroutine) []virtual.Goroutine {
 	if n.label == "" || len(all) == 0 {
 		return all
 	}
-	labelled := goroutine.Labelled(clientLabel, n.label) // without their numbers
+	labelled := virtual.Labelled(clientLabel, n.label) // without their numbers
 	return slices.DeleteFunc(slices.Clone(all), func(g virtual.Goroutine) bool {
 		i := slices.Index(labelled, g.Start())
 		if i >= 0 {

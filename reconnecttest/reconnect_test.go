@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/goroutine"
+	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/prove"
 	"github.com/retrywhen/retrywhen/reconnecttest"
 	"github.com/retrywhen/retrywhen/stream"
@@ -202,7 +202,7 @@ func TestConnections(t *testing.T) {
 func TestRuns(t *testing.T) {
 	bubbles := map[int]bool{}
 	report := reconnecttest.Check(t, func() reconnecttest.Run[string] {
-		id := goroutine.Current().Bubble
+		id := virtual.Current().Bubble
 		if id == 0 || bubbles[id] {
 			t.Errorf("a Run in bubble %d, after %d others", id, len(bubbles))
 		}

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/goroutine"
 	"github.com/retrywhen/retrywhen/internal/judge"
 	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/prove"
@@ -78,7 +77,7 @@ func (c *check) playGroups(t testing.TB) Report {
 	if !ok {
 		panic(fmt.Sprintf("reconnecttest: %s: t is a %T, want a *testing.T or a struct that embeds one", c.name, t))
 	}
-	if goroutine.Current().Bubble != 0 {
+	if virtual.Current().Bubble != 0 {
 		panic("reconnecttest: " + c.name + ": called inside a synctest bubble; it makes bubbles of its own, so call it from the test itself")
 	}
 	for _, k := range c.known {

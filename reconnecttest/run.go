@@ -13,7 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/goroutine"
 	"github.com/retrywhen/retrywhen/internal/judge"
 	"github.com/retrywhen/retrywhen/internal/virtual"
 )
@@ -149,7 +148,7 @@ func (s *session) start(t *judge.Tally) {
 				r.panicked = fmt.Sprintf("%v\n%s", v, debug.Stack())
 			}
 		}()
-		r.id = goroutine.Current().ID
+		r.id = virtual.Current().ID
 		r.err = s.client(s.ctx, s.consumer(t))
 	}()
 }
@@ -350,7 +349,7 @@ func (s *session) until(d time.Duration, condition func() bool) bool {
 // closes the connection then.
 func (s *session) own() []virtual.Goroutine {
 	return slices.DeleteFunc(s.network.own(s.bubble.Running()), func(g virtual.Goroutine) bool {
-		return slices.ContainsFunc(g.Calls, func(c goroutine.Call) bool { return strings.HasPrefix(c.Function, "net/http.(*Transport).dial") })
+		return slices.ContainsFunc(g.Calls, func(c virtual.Call) bool { return strings.HasPrefix(c.Function, "net/http.(*Transport).dial") })
 	})
 }
 

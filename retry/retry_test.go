@@ -16,7 +16,7 @@ import (
 
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/internal/check"
-	"github.com/retrywhen/retrywhen/internal/goroutine"
+	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/retry"
 )
@@ -30,10 +30,10 @@ var (
 
 func TestDo_StartsNoGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		caller, before, attempts := goroutine.Current().ID, goroutine.Count(), 0
+		caller, before, attempts := virtual.Current().ID, virtual.Count(), 0
 		err := retry.Run(t.Context(), every(time.Second, retry.Limit(3)), func(context.Context) error {
 			attempts++
-			if id, n := goroutine.Current().ID, goroutine.Count(); id != caller || n > before {
+			if id, n := virtual.Current().ID, virtual.Count(); id != caller || n > before {
 				t.Errorf("attempt %d runs on goroutine %d of %d, want %d of %d", attempts, id, n, caller, before)
 			}
 			return errBoom

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
-	"github.com/retrywhen/retrywhen/internal/goroutine"
+	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -231,7 +231,7 @@ func (s stopping) Stop() bool {
 
 func TestShared_HasNoGoroutineAndNoTimerWhenNobodyWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		clock, before := new(counting), goroutine.Count()
+		clock, before := new(counting), virtual.Count()
 		s := share(every(time.Hour, retry.AttemptTimeout(time.Minute), retry.WithClock(clock)))
 		s.fails[1] = errBoom
 		s.takes[2] = time.Second
@@ -246,7 +246,7 @@ func TestShared_HasNoGoroutineAndNoTimerWhenNobodyWaits(t *testing.T) {
 		} {
 			_ = s.Try(step.ctx, step.f)
 			synctest.Wait()
-			if n, timers := goroutine.Count(), clock.timers.Load(); n != before || timers != 0 {
+			if n, timers := virtual.Count(), clock.timers.Load(); n != before || timers != 0 {
 				t.Errorf("%s: %d goroutines and %d timers, want %d and 0", step.name, n, timers, before)
 			}
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/retrywhen/retrywhen/internal/check"
-	"github.com/retrywhen/retrywhen/internal/goroutine"
+	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -140,7 +140,7 @@ func TestShared_Marks(t *testing.T) {
 			{"none", errors.Join(errBoom, nil, fmt.Errorf("%w", errCut)), nil, false},
 		} {
 			_ = s.Do(t.Context(), use)
-			opens, before := s.opens(), goroutine.Count()
+			opens, before := s.opens(), virtual.Count()
 			err := s.Try(t.Context(), func(context.Context, int) error { return c.err })
 			switch {
 			case c.returned == nil && err != c.err:
@@ -149,7 +149,7 @@ func TestShared_Marks(t *testing.T) {
 				t.Errorf("%s: returned %#v, want %#v", c.name, err, c.returned)
 			}
 			_ = s.Do(t.Context(), use)
-			if broken := s.opens() > opens; broken != c.broken || goroutine.Count() != before {
+			if broken := s.opens() > opens; broken != c.broken || virtual.Count() != before {
 				t.Errorf("%s: broken: %v", c.name, broken)
 			}
 		}
@@ -326,7 +326,7 @@ func TestShared_ClosesEachValueOnceWhenItsLastUserHasReturned(t *testing.T) {
 			if s.life(v).Err() == nil {
 				t.Errorf("value %d is closed and its context has not ended", v)
 			}
-			s.note("close %d, by its last user: %v", v, goroutine.Current().ID == last)
+			s.note("close %d, by its last user: %v", v, virtual.Current().ID == last)
 			time.Sleep(time.Minute) // the next open does not wait for it
 		})
 		_ = s.Do(t.Context(), use)
@@ -339,13 +339,13 @@ func TestShared_ClosesEachValueOnceWhenItsLastUserHasReturned(t *testing.T) {
 		})
 		s.caller(0, "holds", t.Context(), func(context.Context, int) error {
 			time.Sleep(2 * time.Hour)
-			last = goroutine.Current().ID
+			last = virtual.Current().ID
 			return nil
 		})
 		s.caller(time.Hour+1, "next", t.Context(), use)
 		s.want(t, "1h0m0s open 2, attempt 1", "1h0m0s done: 1 attempts, <nil>", "1h0m0s breaks: <nil>", "1h0m0.000000001s next: <nil>",
 			"2h0m0s close 1, by its last user: true", "2h1m0s holds: <nil>")
-		last = goroutine.Current().ID
+		last = virtual.Current().ID
 		s.Close()
 		s.want(t, "2h1m0s close 2, by its last user: true")
 		if at := time.Since(s.start); at != 2*time.Hour+2*time.Minute {

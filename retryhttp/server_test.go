@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
-	"github.com/retrywhen/retrywhen/internal/goroutine"
+	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/retryhttp"
 )
@@ -415,12 +415,12 @@ func TestTransportLeavesNoGoroutine(t *testing.T) {
 		}
 		get()
 		synctest.Wait()
-		before := goroutine.Count()
+		before := virtual.Count()
 		for range 10 {
 			get()
 		}
 		synctest.Wait()
-		if n := goroutine.Count(); n > before {
+		if n := virtual.Count(); n > before {
 			t.Errorf("%d goroutines, %d before", n, before)
 		}
 		client.CloseIdleConnections()

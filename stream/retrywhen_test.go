@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/attempt"
-	"github.com/retrywhen/retrywhen/internal/goroutine"
+	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -346,7 +346,7 @@ func TestRule5_AttemptsRunOnTheSubscribersGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var on []int
 		source := stream.Defer(func(context.Context) stream.Stream[int] {
-			on = append(on, goroutine.Current().ID)
+			on = append(on, virtual.Current().ID)
 			return stream.Fail[int](numbered(len(on)))
 		})
 		elsewhere := handler(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
@@ -359,8 +359,8 @@ func TestRule5_AttemptsRunOnTheSubscribersGoroutine(t *testing.T) {
 			t.Errorf("got %v, want failure 6", err)
 		}
 		for i, id := range on {
-			if id != goroutine.Current().ID {
-				t.Errorf("attempt %d ran on goroutine %d, the subscriber is on %d", i+1, id, goroutine.Current().ID)
+			if id != virtual.Current().ID {
+				t.Errorf("attempt %d ran on goroutine %d, the subscriber is on %d", i+1, id, virtual.Current().ID)
 			}
 		}
 	})

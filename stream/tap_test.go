@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/retrywhen/retrywhen/internal/goroutine"
+	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -18,9 +18,9 @@ func TestTap_SeesEachValueFirst(t *testing.T) {
 }
 
 func TestTap_OnTheCallersGoroutine(t *testing.T) {
-	caller := goroutine.Current().ID
+	caller := virtual.Current().ID
 	expect(t, stream.Of(1).Tap(func(int) {
-		if goroutine.Current().ID != caller {
+		if virtual.Current().ID != caller {
 			t.Error("f was called on another goroutine")
 		}
 	}), []int{1}, nil)

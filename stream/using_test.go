@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/retrywhen/retrywhen/internal/goroutine"
+	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/stream"
 	"github.com/retrywhen/retrywhen/streamtest"
 )
@@ -22,14 +22,14 @@ type resources struct {
 
 func (r *resources) open(context.Context) (int, error) {
 	r.opened++
-	r.opener = goroutine.Current().ID
+	r.opener = virtual.Current().ID
 	r.journal = append(r.journal, fmt.Sprint("open ", r.opened))
 	return r.opened, nil
 }
 
 func (r *resources) close(n int) error {
 	r.journal = append(r.journal, fmt.Sprint("close ", n))
-	if goroutine.Current().ID != r.opener {
+	if virtual.Current().ID != r.opener {
 		r.journal = append(r.journal, "on another goroutine")
 	}
 	return nil

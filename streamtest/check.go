@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/goroutine"
 	"github.com/retrywhen/retrywhen/internal/judge"
 	"github.com/retrywhen/retrywhen/internal/marble"
 	"github.com/retrywhen/retrywhen/internal/virtual"
@@ -39,7 +38,7 @@ func Check[T any](t *testing.T, newStream func() stream.Stream[T]) {
 	if newStream == nil {
 		panic("streamtest: Check: newStream is nil")
 	}
-	if goroutine.Current().Bubble != 0 {
+	if virtual.Current().Bubble != 0 {
 		panic("streamtest: Check: called inside a synctest bubble; it makes bubbles of its own, so call it from the test itself")
 	}
 	check(t, newStream, "session clock", "system clock")

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/goroutine"
 	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -503,7 +502,7 @@ func TestCheck_ChecksEachClause(t *testing.T) {
 		Check(t, func() stream.Stream[int] {
 			return stream.Defer(func(ctx context.Context) stream.Stream[int] {
 				_, session := stream.ClockFrom(ctx).(virtual.View)
-				if id := goroutine.Current().Bubble; !bubbles[id] {
+				if id := virtual.Current().Bubble; !bubbles[id] {
 					bubbles[id] = true
 					clocks[session]++
 				}

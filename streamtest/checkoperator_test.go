@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/retrywhen/retrywhen/internal/goroutine"
+	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -93,7 +93,7 @@ func TestCheckOperator_ChecksAll(t *testing.T) {
 	applied := make(map[int]bool)
 	op := Operator[int, int]{Values: []int{1, 2, 3}}
 	op.Apply = func(s stream.Stream[int]) stream.Stream[int] {
-		applied[goroutine.Current().Bubble] = true
+		applied[virtual.Current().Bubble] = true
 		return s
 	}
 	t.Run("checked", func(t *testing.T) { CheckOperator(t, op) })

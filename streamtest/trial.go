@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/goroutine"
 	"github.com/retrywhen/retrywhen/internal/judge"
 	"github.com/retrywhen/retrywhen/internal/marble"
 	"github.com/retrywhen/retrywhen/internal/virtual"
@@ -40,7 +39,7 @@ func (in *inspection[T]) prepare(name string, st stream.Stream[T]) *trial[T] {
 // start runs the stream, and returns the trial.
 func (tr *trial[T]) start() *trial[T] {
 	go func() {
-		tr.goroutine.Store(int64(goroutine.Current().ID))
+		tr.goroutine.Store(int64(virtual.Current().ID))
 		tr.run(tr.stream, tr.yield)
 	}()
 	return tr
@@ -52,7 +51,7 @@ func (tr *trial[T]) yield(v T) bool {
 	switch {
 	case late:
 		wrong = "yield was called after the stream had returned"
-	case (n <= 10 || n%10 == 0) && int64(goroutine.Current().ID) != tr.goroutine.Load():
+	case (n <= 10 || n%10 == 0) && int64(virtual.Current().ID) != tr.goroutine.Load():
 		// Not checked for each value, because it is slow.
 		wrong = "yield was called on another goroutine than the one that runs the stream"
 	case tr.stopped.Load():

@@ -35,7 +35,6 @@ var layers = map[string][]string{
 	"retryhttp":                   {"backoff", "retry", "stream", "internal/"},
 	"internal/timer":              {"internal/ending"},
 	"internal/golden":             {},
-	"internal/goroutine":          {},
 	"internal/attempt":            {},
 	"internal/ending":             {},
 	"internal/grace":              {},
@@ -48,7 +47,7 @@ var layers = map[string][]string{
 	"internal/calls":              {"internal/judge"},
 	"internal/check":              {},
 	"internal/op":                 {"internal/timer", "internal/ending", "internal/grace", "internal/handoff", "internal/ring"},
-	"internal/virtual":            {"stream", "internal/"},
+	"internal/virtual":            {"internal/timer"},
 }
 
 // heavy lists the packages that may link modules which other users must not link.

@@ -1,6 +1,6 @@
 // Package virtual is the bubble in which a session runs, with its time: a clock whose timers of one instant fire in the
 // order armed, and reports of waiting goroutines, of leaked goroutines and timers, and of goroutines that keep a bubble
-// from moving on.
+// from moving on. It reads the runtime's list of goroutines, which stops the world, so only tests should use it.
 package virtual
 
 import (
@@ -12,8 +12,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/retrywhen/retrywhen/internal/goroutine"
 )
 
 // Reporter is the part of a *testing.T that a bubble uses for its reports.
@@ -53,7 +51,7 @@ func Run(t *testing.T, report Reporter, f func(t *testing.T, b *Bubble)) (deadlo
 
 func run(t *testing.T, report Reporter, w watch, f func(t *testing.T, b *Bubble)) (frozen []Goroutine, deadlock error) {
 	t.Helper()
-	if goroutine.Current().Bubble != 0 {
+	if Current().Bubble != 0 {
 		panic("streamtest: called inside a synctest bubble: a bubble cannot be in another; call it from the test itself")
 	}
 	t.Context().Done() // makes the channel: one made in the bubble would be closed from outside, which ends the process
@@ -70,7 +68,7 @@ func run(t *testing.T, report Reporter, w watch, f func(t *testing.T, b *Bubble)
 			}
 		}()
 		synctest.Test(t, func(t *testing.T) {
-			me := goroutine.Current()
+			me := Current()
 			id.Store(int64(me.Bubble))
 			b := &Bubble{Report: report, id: me.Bubble, known: map[int]bool{me.ID: true}}
 			if report == Reporter(outside) {
@@ -113,7 +111,7 @@ func (b *Bubble) Left() []Goroutine {
 
 // Goroutine returns a goroutine of the bubble. One that has ended has no calls.
 func (b *Bubble) Goroutine(id int) Goroutine {
-	all := inBubble(b.id)
+	all := InBubble(b.id)
 	if i := slices.IndexFunc(all, func(g Goroutine) bool { return g.ID == id }); i >= 0 {
 		return all[i]
 	}

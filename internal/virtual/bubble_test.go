@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/check"
-	"github.com/retrywhen/retrywhen/internal/goroutine"
 )
 
 // A bubble stands still while something in it waits for what is outside; the report says what.
@@ -29,7 +28,7 @@ func TestFreeze(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		go time.Sleep(time.Hour)
 		go func() {
-			bubble.Store(int64(goroutine.Current().Bubble))
+			bubble.Store(int64(Current().Bubble))
 			mu.Lock()
 			defer mu.Unlock()
 		}()

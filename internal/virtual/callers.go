@@ -8,8 +8,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-
-	"github.com/retrywhen/retrywhen/internal/goroutine"
 )
 
 // Callers is the stack of a goroutine at an action, innermost call first.
@@ -37,7 +35,7 @@ var standard = func() string {
 
 // folder returns the folder of the library that contains a call, or "" for a call outside or in tests. A closure of an
 // inlined function has the name of another package, so folder uses the file.
-func folder(c goroutine.Call) string {
+func folder(c Call) string {
 	file, ok := strings.CutPrefix(c.Place, library)
 	if !ok || strings.Contains(file, "_test.go:") {
 		return ""
@@ -50,7 +48,7 @@ const bodies = "internal/op"
 
 // plumbing reports whether a call is of no interest to a reader: a call in this package, or one that passes a wait on
 // to the clock.
-func plumbing(c goroutine.Call) bool {
+func plumbing(c Call) bool {
 	switch dir := folder(c); dir {
 	case "":
 		return slices.Contains([]string{"runtime", "testing", "testing/synctest", "internal/synctest"}, packageOf(c.Function))
@@ -62,11 +60,11 @@ func plumbing(c goroutine.Call) bool {
 }
 
 // calls returns the calls of c that are of interest to a reader.
-func (c Callers) calls() (all []goroutine.Call) {
+func (c Callers) calls() (all []Call) {
 	frames := runtime.CallersFrames(c)
 	for {
 		f, more := frames.Next()
-		call := goroutine.Call{Function: f.Function, Place: fmt.Sprintf("%s:%d", f.File, f.Line)}
+		call := Call{Function: f.Function, Place: fmt.Sprintf("%s:%d", f.File, f.Line)}
 		if f.Function != "" && !plumbing(call) {
 			all = append(all, call)
 		}
@@ -80,7 +78,7 @@ func (c Callers) calls() (all []goroutine.Call) {
 func (c Callers) String() string { return lines(c.calls()) }
 
 // lines lists calls, one a line, eight at most.
-func lines(calls []goroutine.Call) (text string) {
+func lines(calls []Call) (text string) {
 	for _, c := range calls[:min(len(calls), 8)] {
 		text += "\n        " + shortFunc(c.Function) + "  " + shortFile(c.Place)
 	}

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/internal/timer"
 )
 
 // Clock is a bubble's own clock with another order: timers that are due at one instant fire after all timers of the
@@ -37,13 +37,13 @@ type View struct {
 	Source, Run int
 }
 
-var _ stream.Clock = View{}
+var _ timer.Clock = View{}
 
 // Now returns the bubble's time.
 func (View) Now() time.Time { return time.Now() }
 
 // AfterFunc calls f on its own goroutine when d has passed, at once if d is not positive.
-func (v View) AfterFunc(d time.Duration, f func()) stream.Stopper {
+func (v View) AfterFunc(d time.Duration, f func()) timer.Stopper {
 	if f == nil {
 		panic("streamtest: AfterFunc: f is nil")
 	}

@@ -6,8 +6,6 @@ import (
 	"os"
 	"sync/atomic"
 	"time"
-
-	"github.com/retrywhen/retrywhen/internal/goroutine"
 )
 
 // lastMoment is the last moment of a bubble. The runtime counts nanoseconds since 1970 in 63 bits, which end in April
@@ -33,7 +31,7 @@ func (b *Bubble) reachEnd() {
 		return
 	}
 	b.GaveUp = true
-	me := goroutine.Current()
+	me := Current()
 	waiting := others(me.Bubble, me.ID)
 	text := fmt.Sprintf("streamtest: the test waits, and nothing happens before %s, where the time of a bubble ends: a deadlock, or a wait of centuries (delays that double from 1s get there at n = 32: Cap them); what waits:%s",
 		lastMoment.Format(time.DateOnly), List(waiting))

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-
-	"github.com/retrywhen/retrywhen/internal/goroutine"
 )
 
 // FreezeAfter is how long a bubble may stand still, in real time, before its test fails.
@@ -45,7 +43,7 @@ func (w watch) await(bubble *atomic.Int64, ended <-chan struct{}) []Goroutine {
 			return now
 		}
 		if w.moved != nil && !w.moved() {
-			return inBubble(int(bubble.Load()))
+			return InBubble(int(bubble.Load()))
 		}
 	}
 }
@@ -73,7 +71,7 @@ func Stuck(all []Goroutine) string {
 // holders returns those of the others that run what waiting goroutines have locked.
 func holders(waiting, others []Goroutine) (holding []Goroutine) {
 	for _, g := range waiting {
-		i := slices.IndexFunc(g.Calls, func(c goroutine.Call) bool {
+		i := slices.IndexFunc(g.Calls, func(c Call) bool {
 			return !slices.Contains([]string{"sync", "internal/sync", "runtime"}, packageOf(c.Function))
 		})
 		if !strings.HasPrefix(g.State, "sync.") || i < 0 {
@@ -82,7 +80,7 @@ func holders(waiting, others []Goroutine) (holding []Goroutine) {
 		owner := g.Calls[i].Function
 		for _, part := range []string{owner[:max(0, strings.LastIndexByte(owner, '.'))], packageOf(owner)} {
 			for _, other := range others {
-				if slices.ContainsFunc(other.Calls, func(c goroutine.Call) bool { return strings.HasPrefix(c.Function, part+".") }) {
+				if slices.ContainsFunc(other.Calls, func(c Call) bool { return strings.HasPrefix(c.Function, part+".") }) {
 					holding = append(holding, other)
 				}
 			}
@@ -97,7 +95,7 @@ func holders(waiting, others []Goroutine) (holding []Goroutine) {
 // standing returns the goroutines of a bubble if none of them can go on, and at least one waits for what is not in the
 // bubble, else nil.
 func standing(bubble int) []Goroutine {
-	all := inBubble(bubble)
+	all := InBubble(bubble)
 	stuck := func(g Goroutine) bool { return !g.Durable }
 	moving := func(g Goroutine) bool { return stuck(g) && !g.blocked() }
 	if bubble == 0 || slices.ContainsFunc(all, moving) || !slices.ContainsFunc(all, stuck) {

@@ -4,36 +4,23 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/retrywhen/retrywhen/internal/goroutine"
 )
-
-// Goroutine is a goroutine of a bubble, as reports show it.
-type Goroutine goroutine.Goroutine
-
-// inBubble returns the goroutines of a bubble.
-func inBubble(bubble int) (all []Goroutine) {
-	for _, g := range goroutine.InBubble(bubble) {
-		all = append(all, Goroutine(g))
-	}
-	return all
-}
 
 // others returns the goroutines of a bubble, without the given ones and those of the testing package.
 func others(bubble int, without ...int) []Goroutine {
-	return slices.DeleteFunc(inBubble(bubble), func(g Goroutine) bool { return g.machinery() || slices.Contains(without, g.ID) })
+	return slices.DeleteFunc(InBubble(bubble), func(g Goroutine) bool { return g.machinery() || slices.Contains(without, g.ID) })
 }
 
 // machinery reports whether g belongs to the testing package's part of a bubble and runs no code of the test.
 func (g Goroutine) machinery() bool {
-	return slices.ContainsFunc(g.Calls, func(c goroutine.Call) bool {
+	return slices.ContainsFunc(g.Calls, func(c Call) bool {
 		return c.Function == "internal/synctest.Run" || c.Function == "testing/synctest.testingSynctestTest"
 	})
 }
 
 // String returns what g waits for, where, and where g was started.
 func (g Goroutine) String() string {
-	text := fmt.Sprintf("goroutine %d [%s]", g.ID, g.State) + lines(slices.DeleteFunc(slices.Clone(g.Calls), func(c goroutine.Call) bool {
+	text := fmt.Sprintf("goroutine %d [%s]", g.ID, g.State) + lines(slices.DeleteFunc(slices.Clone(g.Calls), func(c Call) bool {
 		return plumbing(c) || packageOf(c.Function) == "time"
 	}))
 	if by := g.StartedBy; by.Function != "" && !strings.HasPrefix(by.Function, "testing") {
@@ -52,8 +39,8 @@ func (g Goroutine) Start() string {
 
 // Place returns where in the code under test g is: in which call outside of the standard library, or who started it.
 func (g Goroutine) Place() string {
-	where := func(c goroutine.Call) string { return shortFunc(c.Function) + " at " + shortFile(c.Place) }
-	i := slices.IndexFunc(g.Calls, func(c goroutine.Call) bool { return !strings.HasPrefix(c.Place, standard) && !plumbing(c) })
+	where := func(c Call) string { return shortFunc(c.Function) + " at " + shortFile(c.Place) }
+	i := slices.IndexFunc(g.Calls, func(c Call) bool { return !strings.HasPrefix(c.Place, standard) && !plumbing(c) })
 	switch {
 	case i >= 0:
 		return where(g.Calls[i])
@@ -87,7 +74,7 @@ func (g Goroutine) Reads() bool { return g.isIn(").Read") }
 
 // isIn reports whether g is in a call of reconnecttest's whose name ends so.
 func (g Goroutine) isIn(name string) bool {
-	return slices.ContainsFunc(g.Calls, func(c goroutine.Call) bool {
+	return slices.ContainsFunc(g.Calls, func(c Call) bool {
 		return folder(c) == "reconnecttest" && strings.HasSuffix(c.Function, name)
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/check"
-	"github.com/retrywhen/retrywhen/internal/goroutine"
+	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -177,11 +177,11 @@ func TestCatalogue_Synchronous(t *testing.T) {
 		if len(e.inputs) == 0 {
 			return
 		}
-		caller, before := goroutine.Current().ID, goroutine.Count()
+		caller, before := virtual.Current().ID, virtual.Count()
 		var elsewhere atomic.Bool
 		look := func() {
 			time.Sleep(time.Nanosecond) // until the functions that a timer has called have returned
-			if goroutine.Current().ID != caller || goroutine.Count() > before {
+			if virtual.Current().ID != caller || virtual.Count() > before {
 				elsewhere.Store(true)
 			}
 		}

@@ -1,6 +1,4 @@
-// Package goroutine reads the runtime's list of goroutines and the synctest bubble of each. It stops the world, so only
-// tests should use it.
-package goroutine
+package virtual
 
 import (
 	"runtime"
