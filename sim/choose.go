@@ -94,9 +94,10 @@ const least = 9200 * time.Millisecond
 
 // Candidates returns the policies that Choose compares by default, for a number of clients and a capacity, in the given
 // placement. Three are the usual ones, with waits from a second to half a minute. Two are tiled constants of 1 and 1.3
-// times Wave. The others retry within a second, and then in waves of 0.5, 0.75, 1 and 1.3 times Wave. Wave
-// counts as at least 9.2 s here, no wave is shorter, and no cap is less than timeout, the attempt timeout of the calls. So
-// there are fewer candidates for small fleets. Arguments below 1 panic, and a negative timeout.
+// times Wave. Four retry within a second, and then in waves of 0.5, 0.75, 1 and 1.3 times Wave. The last one, for clients
+// in many processes, is a constant of 0.4 times Wave, at least 20 s, with full jitter. Wave counts as at least 9.2 s here,
+// no wave is shorter, and no cap is less than timeout, the attempt timeout of the calls. So there are fewer candidates
+// for small fleets. Arguments below 1 panic, and a negative timeout.
 func Candidates(clients, capacity int, timeout time.Duration, p Placement) []Strategy {
 	if clients < 1 || capacity < 1 || timeout < 0 {
 		panic(fmt.Sprintf("sim: Candidates: clients is %d, capacity %d and timeout %v, want at least 1, 1 and 0", clients, capacity, timeout))
@@ -121,6 +122,8 @@ func Candidates(clients, capacity int, timeout time.Duration, p Placement) []Str
 	for _, times := range []float64{0.5, 0.75, 1, 1.3} {
 		add(fmt.Sprintf("1s, then %v, tiled", wave(times)), backoff.Table(time.Second, wave(times)).Tiled())
 	}
+	short := max(wave(0.4), 20*time.Second)
+	add(fmt.Sprintf("constant %v, full", short), backoff.Constant(short).Jitter(jitter.Full))
 	return all
 }
 

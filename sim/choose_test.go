@@ -95,7 +95,7 @@ func TestChooseTargets(t *testing.T) {
 		}
 		return meet, recommended
 	}
-	if meet, _ := names(c); len(meet) != 8 {
+	if meet, _ := names(c); len(meet) != 9 {
 		t.Errorf("without a target %v meet it", meet)
 	}
 	c.Served = 12 * time.Second
@@ -364,13 +364,17 @@ func TestCandidatesAreNamedByWhatTheyAre(t *testing.T) {
 	for _, fleet := range [][2]int{{5, 100}, {1000, 20}, {300, 50}} {
 		for _, s := range Candidates(fleet[0], fleet[1], 0, OneProcess) {
 			b := s.Policy.Backoff()
-			if d := b.Ceiling(100); strings.Contains(s.Name, "tiled") && (!strings.HasSuffix(s.Name, fmt.Sprintf("%v, tiled", d)) || d < 9200*time.Millisecond) {
+			end, least := "tiled", 9200*time.Millisecond
+			if !b.IsTiled() {
+				end, least = "full", 20*time.Second
+			}
+			if d := b.Ceiling(100); strings.Contains(s.Name, "s, ") && (!strings.HasSuffix(s.Name, fmt.Sprintf("%v, %s", d, end)) || d < least) {
 				t.Errorf("%s: %v", s.Name, s.Policy)
 			}
 		}
 	}
-	if n := len(Candidates(5, 100, 0, OneProcess)); n != 7 {
-		t.Errorf("%d candidates for a small fleet, want 7", n)
+	if n := len(Candidates(5, 100, 0, OneProcess)); n != 8 {
+		t.Errorf("%d candidates for a small fleet, want 8", n)
 	}
 }
 

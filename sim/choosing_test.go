@@ -326,7 +326,7 @@ func outageStrategies() []Strategy {
 		{"constant 55 s, tiled", retry.New(oneWave.Tiled()), OneProcess, 0},
 		{"constant 55 s, tiled, a process each", retry.New(oneWave.Tiled()), OneProcess, 1000},
 		{"constant 55 s, tiled, by-ordinal", retry.New(oneWave.Tiled()), ByOrdinal, 0},
-		{"constant 55 s, full", retry.New(oneWave.Jitter(jitter.Full)), OneProcess, 0},
+		{"constant 22 s, full", retry.New(backoff.Constant(22 * time.Second).Jitter(jitter.Full)), OneProcess, 0},
 		{"1 s, then 55 s, tiled", retry.New(backoff.Table(time.Second, Wave(1000, 20)).Tiled()), OneProcess, 0},
 		{"1 s, then 55 s, tiled, a process each", retry.New(backoff.Table(time.Second, Wave(1000, 20)).Tiled()), OneProcess, 1000},
 	}

@@ -38,6 +38,7 @@ func ExampleChoose() {
 	//   1s, then 41.3s, tiled      false  0.4 refusals a client; after a minute all served in 1m22s
 	// * 1s, then 55s, tiled        true   0.0 refusals a client; after a minute all served in 55s
 	//   1s, then 1m11.5s, tiled    false  0.0 refusals a client; after a minute all served in 1m11s
+	//   constant 22s, full         false  3.1 refusals a client; after a minute all served in 1m5s
 	// table delays=1s,55s tiled: an operation that fails alone waits for 500ms in the median
 }
 
@@ -56,6 +57,7 @@ func ExampleCandidates() {
 	// 1s, then 41.3s, tiled      table delays=1s,41.3s tiled
 	// 1s, then 55s, tiled        table delays=1s,55s tiled
 	// 1s, then 1m11.5s, tiled    table delays=1s,1m11.5s tiled
+	// constant 22s, full         constant d=22s jitter=full
 }
 
 // A server of 20 a second needs 50 s for a thousand clients.

@@ -17,7 +17,7 @@ import (
 func TestChoose(t *testing.T) {
 	c := Choose{Timeout: time.Second, Choose: sim.Choose{Processes: 1, Clients: 200, Capacity: 10, Outages: []time.Duration{time.Second}, Runs: 1}}
 	r, err := c.Run(t.Context())
-	if err != nil || len(r.Strategies) != 9 || r.Strategies[r.Result.Recommended].String() != "1s, then 11s, tiled: table delays=1s,11s tiled" {
+	if err != nil || len(r.Strategies) != 10 || r.Strategies[r.Result.Recommended].String() != "1s, then 11s, tiled: table delays=1s,11s tiled" {
 		t.Errorf("%+v, %v", r.Strategies[r.Result.Recommended], err)
 	}
 	c.Strategies = strategies(t, "linear d=1s")

@@ -86,7 +86,7 @@ func TestSentences(t *testing.T) {
 	x := DefaultChoose()
 	x.Clients, x.Served, x.Outages = 100, time.Nanosecond, x.Outages[:1]
 	choices, err := x.Run(t.Context())
-	if want := "None of these 7 backoffs meets the targets."; err != nil || choices.Page().(*choosePage).Sentence != want || !strings.Contains(strings.Join(choices.Text(maxWidth), " "), want) {
+	if want := "None of these 8 backoffs meets the targets."; err != nil || choices.Page().(*choosePage).Sentence != want || !strings.Contains(strings.Join(choices.Text(maxWidth), " "), want) {
 		t.Errorf("%v, %s", err, choices.Page().(*choosePage).Sentence)
 	}
 }
