@@ -32,10 +32,9 @@ func newLab() *cobra.Command {
 		Use:   "lab [POLICY...]",
 		Short: "Serve a web page for trying policies, on this machine only",
 		Long: `Lab serves a web page on 127.0.0.1, for this machine only, until it is
-interrupted. The page simulates at once what you choose: a server that stalls,
-the retries of a herd, contention for a row, a server that comes back, and the
-choice of a policy. The page's address contains all your choices. The page needs
-no network.
+interrupted. The page simulates at once what you choose: a server that stalls, a
+server that comes back, and the choice of a policy. The page's address contains
+all your choices. The page needs no network.
 
 Policies are as in: retrywhen show --help. The options in retrywhen sim --help
 may be added.`,
