@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/retrywhen/retrywhen/internal/ending"
-	"github.com/retrywhen/retrywhen/internal/ring"
+	"github.com/retrywhen/retrywhen/internal/op"
 )
 
 // ErrClosed is the error of Send after the subject was closed.
@@ -27,7 +27,7 @@ type Subject[T any] struct {
 	closed  chan struct{}
 
 	mu          sync.Mutex
-	last        ring.Ring[T]
+	last        op.Ring[T]
 	subscribers []*subscriber[T]
 	err         error // of Close
 }
@@ -51,7 +51,7 @@ func NewSubject[T any](replay int) *Subject[T] {
 	return &Subject[T]{
 		sending: make(chan struct{}, 1),
 		closed:  make(chan struct{}),
-		last:    ring.New[T](replay),
+		last:    op.NewRing[T](replay),
 	}
 }
 

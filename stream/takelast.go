@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/retrywhen/retrywhen/internal/ending"
-	"github.com/retrywhen/retrywhen/internal/ring"
+	"github.com/retrywhen/retrywhen/internal/op"
 )
 
 // TakeLast yields the last n values, or all if there are fewer, when s has ended. A failure is returned without them.
@@ -19,7 +19,7 @@ func (s Stream[T]) TakeLast(n int) Stream[T] {
 		if n == 0 {
 			return ending.ContextError(ctx)
 		}
-		last := ring.New[T](n)
+		last := op.NewRing[T](n)
 		err := s(ctx, func(v T) bool {
 			last.Put(v)
 			return true

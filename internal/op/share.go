@@ -8,7 +8,6 @@ import (
 
 	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/handoff"
-	"github.com/retrywhen/retrywhen/internal/ring"
 )
 
 // Share is operators.ShareN under the name of operator.
@@ -58,7 +57,7 @@ type sharedRun[T any] struct {
 	processing atomic.Int32  // number of consumers that process the current value
 	idle       chan struct{} // one signal: processing is 0 again
 	value      T
-	kept       ring.Ring[T]  // for late consumers
+	kept       Ring[T]       // for late consumers
 	done       chan struct{} // closed when the source has returned, after the fields below are written
 	err        error
 	outcome    handoff.Outcome
@@ -93,7 +92,7 @@ func (s *shared[T]) join(ctx context.Context) (r *sharedRun[T], c *sharer, misse
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.current == nil {
-		s.current = &sharedRun[T]{kept: ring.New[T](s.replay), idle: make(chan struct{}, 1), done: make(chan struct{})}
+		s.current = &sharedRun[T]{kept: NewRing[T](s.replay), idle: make(chan struct{}, 1), done: make(chan struct{})}
 	}
 	r = s.current
 	if s.replay > 0 {

@@ -41,12 +41,11 @@ var layers = map[string][]string{
 	"internal/judge":              {},
 	"internal/marble":             {},
 	"internal/project":            {}, // tests only
-	"internal/ring":               {},
 	"internal/words":              {},
 	"internal/handoff":            {"internal/ending"},
 	"internal/calls":              {"internal/judge"},
 	"internal/check":              {},
-	"internal/op":                 {"internal/timer", "internal/ending", "internal/grace", "internal/handoff", "internal/ring"},
+	"internal/op":                 {"internal/timer", "internal/ending", "internal/grace", "internal/handoff"},
 	"internal/virtual":            {"internal/timer"},
 }
 

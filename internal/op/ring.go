@@ -1,5 +1,4 @@
-// Package ring implements a ring buffer.
-package ring
+package op
 
 import "slices"
 
@@ -10,8 +9,8 @@ type Ring[T any] struct {
 	next int // index of the oldest value, once the ring is full
 }
 
-// New returns a ring for up to size values.
-func New[T any](size int) Ring[T] { return Ring[T]{size: size} }
+// NewRing returns a ring for up to size values.
+func NewRing[T any](size int) Ring[T] { return Ring[T]{size: size} }
 
 // Put adds v. If the ring was full, Put removes the oldest value and returns it.
 func (r *Ring[T]) Put(v T) (oldest T, full bool) {
