@@ -3,8 +3,6 @@ package backoff
 import (
 	"math"
 	"time"
-
-	"github.com/retrywhen/retrywhen/internal/golden"
 )
 
 // Decorrelated returns the Backoff that draws each delay evenly between base and three times the delay before it. It is
@@ -66,6 +64,6 @@ func drawAt(u float64, i int) float64 {
 	if i == 1 {
 		return u
 	}
-	seed := mix(math.Float64bits(u) + golden.Step)
-	return golden.Unit(mix(seed + uint64(i)*golden.Step))
+	seed := mix(math.Float64bits(u) + golden)
+	return unit(mix(seed + uint64(i)*golden))
 }

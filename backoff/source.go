@@ -1,7 +1,5 @@
 package backoff
 
-import "github.com/retrywhen/retrywhen/internal/golden"
-
 // source is where u comes from.
 type source uint8
 
@@ -35,9 +33,16 @@ func (b Backoff) Ordinal(i uint64) Backoff {
 func (b *Backoff) ownDraw(u float64) float64 {
 	switch b.source {
 	case keyed:
-		return golden.Unit(mix(b.key + golden.Step))
+		return unit(mix(b.key + golden))
 	case ordinal:
-		return golden.Unit(1<<63 + b.key*golden.Step)
+		return unit(1<<63 + b.key*golden)
 	}
 	return u
 }
+
+// golden is the golden ratio's fraction, 0.6180339887…, times 2^64, and the step of splitmix64. Adding it in wrapping
+// arithmetic adds the ratio modulo 1.
+const golden = 0x9E3779B97F4A7C15
+
+// unit maps 64 bits to a number in [0,1).
+func unit(x uint64) float64 { return float64(x>>11) / (1 << 53) }

@@ -5,10 +5,10 @@ import (
 	"log/slog"
 	"math"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
-	"github.com/retrywhen/retrywhen/internal/golden"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -189,7 +189,7 @@ func (c *config) draw(b *curve, s *State) float64 {
 		return c.drawFrom(rand.Float64)
 	}
 	if s.place == 0 {
-		s.setPlace(c.drawFrom(places.Next))
+		s.setPlace(c.drawFrom(places.next))
 	}
 	return math.Float64frombits(s.place - 1)
 }
@@ -204,4 +204,21 @@ func (c *config) drawFrom(source func() float64) float64 {
 
 // places is the process's sequence for the operations of tiled backoffs. It starts anywhere. Operations that fail
 // together spread evenly, without knowing how many they are.
-var places = golden.NewSequence(rand.Uint64())
+var places = startingAt(rand.Uint64())
+
+// sequence is a sequence whose k-th number is frac(start + k·0.6180339887…). Any number of consecutive ones divides
+// [0,1) into gaps of at most three lengths (the three-distance theorem). It is safe for concurrent use.
+type sequence struct{ at atomic.Uint64 }
+
+func startingAt(start uint64) *sequence {
+	s := new(sequence)
+	s.at.Store(start)
+	return s
+}
+
+// next returns the next number. The ratio is multiplied by 2^64 and added in wrapping arithmetic: no error grows with
+// the number of steps.
+func (s *sequence) next() float64 {
+	const golden = 0x9E3779B97F4A7C15
+	return float64(s.at.Add(golden)>>11) / (1 << 53)
+}

@@ -22,7 +22,7 @@ var layers = map[string][]string{
 	"docs/readme":                 {}, // tests only
 	"docs/tutorial":               {"backoff", "jitter", "operators", "retry", "retryhttp", "stream"},
 	"jitter":                      {},
-	"backoff":                     {"jitter", "internal/golden", "internal/words"},
+	"backoff":                     {"jitter", "internal/words"},
 	"stream":                      {"internal/"},
 	"retry":                       {"backoff", "jitter", "stream", "internal/"},
 	"operators":                   {"backoff", "jitter", "retry", "stream", "operators/internal/mapretry", "internal/"},
@@ -34,7 +34,6 @@ var layers = map[string][]string{
 	"reconnecttest":               {"stream", "prove", "internal/"},
 	"retryhttp":                   {"backoff", "retry", "stream", "internal/"},
 	"internal/timer":              {"internal/ending"},
-	"internal/golden":             {},
 	"internal/attempt":            {},
 	"internal/ending":             {},
 	"internal/grace":              {},
@@ -101,6 +100,9 @@ func TestImportsFollowTheLayers(t *testing.T) {
 				return imported == a || strings.HasSuffix(a, "/") && strings.HasPrefix(imported, a)
 			}) {
 				t.Errorf("%s imports %s, which layers does not allow", name, imported)
+			}
+			if strings.HasPrefix(name, "internal/") && !strings.HasPrefix(imported, "internal/") {
+				t.Errorf("%s imports %s, which is above it", name, imported)
 			}
 		}
 	}
