@@ -243,9 +243,7 @@ func TestCancelled_ItCannotBeRead(t *testing.T) {
 		q.nc = connected(t, s)
 		deliver(q, s, first, nil)
 		sub, err := q.nc.Subscribe("cancel", q.cancelled)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		q.cancelled(&nats.Msg{Reply: "to.responses", Data: []byte("x"), Sub: sub})
 		if err := q.nc.Flush(); err != nil || s.took() != test.want {
 			t.Errorf("%s: %v, want %q", name, err, test.want)

@@ -362,9 +362,7 @@ func TestCheck_TheConnectionIsLost(t *testing.T) {
 		s := &server{publish: func(*nats.Msg) error { return refused }}
 		q := fakeQueue(t, s, Config{})
 		nc, err := nats.Connect("", nats.InProcessServer(pings{s}), nats.MaxReconnects(-1), nats.ReconnectWait(time.Hour))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(nc.Close)
 		s.hangsUp.Store(true)
 		for nc.Flush(); !nc.IsReconnecting(); time.Sleep(time.Millisecond) {

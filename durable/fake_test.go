@@ -21,6 +21,14 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
+// must fails the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // server is what the methods of a Queue see of a server: the answers are given by functions, and what was published
 // and looked at is recorded. A function that is nil answers as a server that has nothing and stores everything.
 type server struct {
@@ -202,9 +210,7 @@ func fakeQueue(t *testing.T, s *server, c Config) *Queue {
 		c.Logger = slog.New(fakeLog{s: s})
 	}
 	c, err := c.withDefaults()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if c.adopt(nil); c.checkSettings(Config{Remember: 1}) != nil {
 		t.Fatal(c.checkSettings(Config{Remember: 1}))
 	}
@@ -276,9 +282,7 @@ func message(q *Queue, st stage, seq uint64, h nats.Header) *jetstream.RawStream
 func connected(t *testing.T, s *server) *nats.Conn {
 	t.Helper()
 	nc, err := nats.Connect("", nats.InProcessServer(pings{s}), nats.NoReconnect())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(nc.Close)
 	return nc
 }

@@ -38,9 +38,7 @@ func TestStateTravelsInHeaders(t *testing.T) {
 func TestTheRetryStateIsOneHeader(t *testing.T) {
 	s := state{retry: stateOf("attempts=7 first=2026-03-01T12:00:00Z retries=2 since=2026-03-01T12:30:00Z previous=1.5s place=0.618")}
 	want, err := s.retry.MarshalText()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if h := s.header(); len(h) != 2 || get(h, headerState) != string(want) || get(h, headerError) == "" {
 		t.Errorf("got %v", h)
 	}
@@ -224,12 +222,8 @@ func FuzzPutHeader(f *testing.F) {
 		}
 		s := new(server)
 		nc := connected(t, s)
-		if err := nc.PublishMsg(&nats.Msg{Subject: "x", Header: (&state{user: p.header}).header()}); err != nil {
-			t.Fatal(err)
-		}
-		if err := nc.Flush(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, nc.PublishMsg(&nats.Msg{Subject: "x", Header: (&state{user: p.header}).header()}))
+		must(t, nc.Flush())
 		m := s.got.Load()
 		if m == nil {
 			t.Fatalf("%q: %q is not sent", name, value)

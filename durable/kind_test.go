@@ -70,9 +70,7 @@ func TestDone_RefundsTheKindsBudget(t *testing.T) {
 	q := fakeQueue(t, s, Config{Policy: retry.Default.With(retry.WithBudget(queues))})
 	q.Handle("k", retry.Default.With(retry.WithBudget(own)), noHandler)
 	d := deliver(q, s, first, func(d *delivery) { d.state.kind = "k" })
-	if err := q.newJob(d).Done(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, q.newJob(d).Done())
 	if own.Tokens() != 6 || queues.Tokens() != 5 {
 		t.Errorf("the kind's budget has %v tokens, the queue's %v, want 6 and 5", own.Tokens(), queues.Tokens())
 	}

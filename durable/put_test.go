@@ -135,9 +135,7 @@ func TestPut_Message(t *testing.T) {
 			q := online(t, s, Config{})
 			synctest.Test(t, func(t *testing.T) {
 				id, err := q.PutAt(t.Context(), time.Now().Add(test.at), []byte("data"), test.options...)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				test.check(t, q, s.lastSent(), id)
 			})
 		})
@@ -355,9 +353,7 @@ func TestDone_Hooks(t *testing.T) {
 			t.Errorf("the job is %+v", job)
 		}
 		time.Sleep(time.Second)
-		if err := job.Done(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, job.Done())
 		if len(recovered) != 1 || recovered[0].Last.Error() != "no" || recovered[0].Retries != 2 || recovered[0].Down != 61*time.Second ||
 			len(results) != 1 || results[0].Err != nil || results[0].Elapsed != 61*time.Second {
 			t.Errorf("OnRecovered got %+v, OnDone got %+v", recovered, results)

@@ -102,9 +102,7 @@ func TestOpen_Requests(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if q.config.Lease != time.Minute || q.again.CachedInfo().Name != "again" || q.first.CachedInfo().Name != "first" || q.isClosed() ||
 				q.gaps.isSuspect(&delivery{received: time.Now()}, time.Now(), time.Minute) {
 				t.Errorf("the queue is %+v", &q.config)
@@ -238,9 +236,7 @@ func TestServerVersion_NoConnection(t *testing.T) {
 // It notices a connection that is made later.
 func TestServerVersion_ALateConnection(t *testing.T) {
 	nc, err := nats.Connect("", nats.InProcessServer(new(lateServer)), nats.RetryOnFailedConnect(true), nats.ReconnectWait(time.Millisecond))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer nc.Close()
 	if got, err := serverVersion(t.Context(), nc); got != "2.15.2" || err != nil {
 		t.Errorf("got %q, %v", got, err)
@@ -266,9 +262,7 @@ func TestShutDown(t *testing.T) {
 		deliver(q, s, first, nil)
 		for i := range 2 {
 			f := newFeed(q.attempts, 1)
-			if err := q.join(f); err != nil {
-				t.Fatal(err)
-			}
+			must(t, q.join(f))
 			go func() {
 				<-f.stopping
 				if f.err() != ErrClosed || q.isClosed() {

@@ -526,9 +526,7 @@ func TestGiveUp_TheFirstAttempt(t *testing.T) {
 	put := time.Now().Add(-time.Hour)
 	d := deliver(q, s, first, func(d *delivery) { d.state.put = put })
 	op := q.operation(t.Context(), &d.state)
-	if err := q.giveUp(t.Context(), &op, d, ErrAbandoned, time.Now(), time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, q.giveUp(t.Context(), &op, d, ErrAbandoned, time.Now(), time.Now()))
 	if got := readState(s.lastSent().Header); got.lastError != ErrAbandoned.Error() || !got.put.Equal(put) {
 		t.Errorf("the dead letter has %+v", got)
 	}

@@ -184,9 +184,7 @@ func TestAcks(t *testing.T) {
 	var a acks
 	m := &fakeMsg{s: s}
 	for range 2 * ackWindow {
-		if err := a.send(t.Context(), m); err != nil {
-			t.Fatal(err)
-		}
+		must(t, a.send(t.Context(), m))
 	}
 	once := strings.Repeat("ack; ", ackWindow-1) + "double ack"
 	if got := s.took(); got != once+"; "+once {

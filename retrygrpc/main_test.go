@@ -24,6 +24,14 @@ import (
 	"github.com/retrywhen/retrywhen/retrygrpc"
 )
 
+// must fails the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestMain fails if the tests leave a goroutine. goleak alone waits for half a second until the last ones have ended,
 // which is not enough on a busy machine.
 func TestMain(m *testing.M) {
@@ -164,9 +172,7 @@ func (s *server) connect(t *testing.T, p retry.Policy, opts ...retrygrpc.Option)
 	stop := s.serve(pipe)
 	conn, err := grpc.NewClient("passthrough:pipe", append(interceptors(p, opts...),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return pipe.DialContext(ctx) }))...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		conn.Close()
 		stop()

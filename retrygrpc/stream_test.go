@@ -94,9 +94,7 @@ func TestServerStreamWhoseHeaderIsReadFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &server{fail: times(2, codes.Unavailable)}
 		call, err := client{server.connect(t, linear(2))}.After(t.Context(), wrapperspb.Int64(6))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if header, err := call.Header(); header == nil || err != nil {
 			t.Errorf("Header: %v, %v", header, err)
 		}
@@ -111,9 +109,7 @@ func TestServerStreamWhoseHeaderIsReadFirst(t *testing.T) {
 // After the header nothing is retried: the error of the first Recv goes to the caller.
 func TestServerStreamThatBreaksAfterItsHeader(t *testing.T) {
 	call, opened, err := open(t, grpc.StreamDesc{ServerStreams: true}, script{header: metadata.Pairs("a", "b"), receiving: status.Error(codes.Unavailable, "broken")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if h, err := call.Header(); h == nil || err != nil {
 		t.Errorf("Header: %v, %v", h, err)
 	}
@@ -139,9 +135,7 @@ func TestServerStreamsThatEndWithoutAHeader(t *testing.T) {
 		"cannot be opened again":   {[]script{{receiving: unavailable}, {opening: missing}}, 2, missing, false, missing},
 	} {
 		call, opened, err := open(t, grpc.StreamDesc{ServerStreams: true}, c.scripts...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for range 2 {
 			if h, err := call.Header(); h != nil || !errors.Is(err, c.header) {
 				t.Errorf("%s: Header: %v, %v", name, h, err)
@@ -240,9 +234,7 @@ func TestOpeningOfNeitherStream(t *testing.T) {
 func TestSendMsgsErrorAndHeader(t *testing.T) {
 	want := status.Error(codes.Internal, "too large")
 	call, _, err := open(t, grpc.StreamDesc{ServerStreams: true}, script{sending: want, header: metadata.Pairs("a", "b")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := call.SendMsg(1); err != want {
 		t.Errorf("SendMsg: %v, want %v", err, want)
 	}
@@ -255,9 +247,7 @@ func TestSendMsgsErrorAndHeader(t *testing.T) {
 func TestCloseSendReachesTheStream(t *testing.T) {
 	want := errors.New("closing")
 	call, _, err := open(t, grpc.StreamDesc{ServerStreams: true}, script{closing: want})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := call.CloseSend(); err != want {
 		t.Errorf("got %v, want %v", err, want)
 	}
@@ -267,9 +257,7 @@ func TestCloseSendReachesTheStream(t *testing.T) {
 func TestAnAttemptIsNotClosedUnasked(t *testing.T) {
 	call, opened, err := open(t, grpc.StreamDesc{ServerStreams: true}, script{receiving: status.Error(codes.Unavailable, "")},
 		script{closing: status.Error(codes.Internal, "closed")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := call.SendMsg(1); err != nil {
 		t.Error(err)
 	}
@@ -292,9 +280,7 @@ func TestSendingWhileReceiving(t *testing.T) {
 	for range 50 {
 		unavailable := script{receiving: status.Error(codes.Unavailable, "")}
 		call, opened, err := open(t, grpc.StreamDesc{ServerStreams: true}, unavailable, unavailable, script{receiving: io.EOF})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var all sync.WaitGroup
 		for _, f := range []func(){
 			func() { _, _ = call.SendMsg(1), call.CloseSend() },
@@ -360,9 +346,7 @@ func TestClientStream(t *testing.T) {
 		conn := client{server.connect(t, linear(2))}
 		for _, want := range []codes.Code{codes.Unavailable, codes.OK} { // what was sent is gone
 			call, err := conn.Sum(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			_, _ = call.Send(wrapperspb.Int64(3)), call.Send(wrapperspb.Int64(4))
 			if got, err := call.CloseAndRecv(); status.Code(err) != want || err == nil && got.Value != 7 {
 				t.Errorf("got %v, %v, want %v", got, err, want)

@@ -52,15 +52,11 @@ func (c *cutter) cut() {
 func dial(t *testing.T, s *server, p retry.Policy, opts ...retrygrpc.Option) (client, *cutter) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	network := &cutter{Listener: listener}
 	t.Cleanup(s.serve(network))
 	conn, err := grpc.NewClient("passthrough:///"+listener.Addr().String(), interceptors(p, opts...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { conn.Close() })
 	conn.Connect()
 	return client{conn}, network
@@ -105,16 +101,12 @@ func TestTCP_AStreamSurvivesConnections(t *testing.T) {
 
 func TestTCP_NobodyListens(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	listener.Close()
 	retries := 0
 	conn, err := grpc.NewClient("passthrough:///"+listener.Addr().String(),
 		interceptors(retry.New(backoff.Constant(time.Millisecond), retry.Limit(3), retry.OnRetry(func(_ context.Context, e retry.Event) { retries = e.N })))...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer conn.Close()
 	if _, err := (client{conn}).Double(t.Context(), wrapperspb.Int64(1)); status.Code(err) != codes.Unavailable || retries != 3 {
 		t.Errorf("%v after %d retries", err, retries)

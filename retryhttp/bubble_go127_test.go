@@ -30,9 +30,7 @@ func TestAnHourOfRetryAfter(t *testing.T) {
 		client := server.Client()
 		client.Transport = retryhttp.NewTransport(client.Transport, retry.New(backoff.Constant(time.Second), retry.Limit(1)))
 		response, err := client.Get(server.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		response.Body.Close()
 		if took := time.Since(start); response.StatusCode != http.StatusOK || took != time.Hour {
 			t.Errorf("%s after %v, want 200 OK after 1h0m0s", response.Status, took)

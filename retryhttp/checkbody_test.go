@@ -176,9 +176,7 @@ func TestPeekTimeout(t *testing.T) {
 	bubble(t, "is a timeout", func(t *testing.T) {
 		answer, _ := stalled()
 		resp, err := retryhttp.NewTransport(newScript(answer), constant(0)).RoundTrip(get(t, t.Context()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		_, err = resp.Body.Read(make([]byte, 1))
 		if e, ok := errors.AsType[interface {
 			error

@@ -303,9 +303,7 @@ func TestGate_HoldsBackTheRestOfABodyToo(t *testing.T) {
 		base := newScript(whole, status(503, "", "Retry-After: 60"), rest)
 		transport := retryhttp.NewTransport(base, constant(1), retryhttp.Gate(), retryhttp.ResumeBody(0), retryhttp.Statuses(500))
 		resp, err := transport.RoundTrip(get(t, t.Context()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		other, err := transport.RoundTrip(get(t, t.Context()))
 		read(t, other, err)
 		if got := read(t, resp, nil); got != "200 0123456789" {

@@ -33,9 +33,7 @@ func writeFrame(w io.Writer, kind, flags byte, streamID uint32, payload ...byte)
 // the answers, the last one of which is a 200.
 func goAwayServer(t *testing.T, answers ...func(net.Conn)) (url string, client *http.Transport) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	answers = append(answers, func(c net.Conn) { writeFrame(c, frameHeaders, 0x5, 1, 0x88) }) // :status 200, the end
 	var all sync.WaitGroup
 	all.Go(func() {
@@ -100,9 +98,7 @@ func TestGoAway(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			url, base := goAwayServer(t, c.answer)
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, bytes.NewReader([]byte("pay")))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			resp, err := retryhttp.NewTransport(base, quick(2)).RoundTrip(req)
 			if err == nil {
 				resp.Body.Close()
@@ -125,9 +121,7 @@ func TestGoAway_TheServersText(t *testing.T) {
 	} {
 		s := newScript(failure(errors.New(text)), ok)
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://server/", strings.NewReader("pay"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		resp, err := retryhttp.NewTransport(s, quick(1)).RoundTrip(req)
 		if err == nil {
 			resp.Body.Close()

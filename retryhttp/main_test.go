@@ -21,6 +21,14 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
+// must fails the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestMain(m *testing.M) { check.Main(m) }
 
 // constant retries n times, each time after a second.
@@ -130,9 +138,7 @@ func get(t *testing.T, ctx context.Context) *http.Request {
 func request(t *testing.T, ctx context.Context, method string, body io.Reader) *http.Request {
 	t.Helper()
 	req, err := http.NewRequestWithContext(ctx, method, "http://user:secret@example.test/path", body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return req
 }
 

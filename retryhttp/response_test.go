@@ -119,9 +119,7 @@ func TestTheBodysOwnErrorOfClose(t *testing.T) {
 		return &http.Response{StatusCode: 200, Body: brittle{strings.NewReader("x")}}, nil
 	}
 	resp, err := retryhttp.NewTransport(newScript(base), timed(1)).RoundTrip(get(t, t.Context()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := resp.Body.Close(); err != errBrittle {
 		t.Errorf("Close returned %v, want the body's error", err)
 	}

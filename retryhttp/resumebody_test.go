@@ -82,9 +82,7 @@ func TestResumeBody_RestFromTheStart(t *testing.T) {
 		const tag = `ETag: "v1"`
 		s := newScript(part(200, breaks("", errCut), tag, "Content-Length: 10"), part(206, breaks(alphabet[:10], io.EOF), tag, "Content-Range: bytes x-9/10"))
 		resp, err := retryhttp.NewTransport(s, constant(1), retryhttp.ResumeBody(0)).RoundTrip(get(t, t.Context()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		got, err := io.ReadAll(resp.Body)
 		if len(got) != 0 || !errors.Is(err, errCut) {
 			t.Errorf("got %q, %v", got, err)
@@ -136,9 +134,7 @@ func TestResumeBody_Rest(t *testing.T) {
 			s := newScript(part(200, breaks("abcd", errCut), tag, "Content-Length: 10"), c.rest)
 			seen := &ranges{base: s}
 			resp, err := retryhttp.NewTransport(seen, constant(3), retryhttp.ResumeBody(0)).RoundTrip(get(t, t.Context()))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			got, err := io.ReadAll(resp.Body)
 			if want := "abcd" + c.want; len(c.want) == 6 {
 				if string(got) != want || err != nil {
@@ -234,9 +230,7 @@ func TestResumeBody_First(t *testing.T) {
 			})
 			seen := &ranges{base: s}
 			resp, err := retryhttp.NewTransport(seen, constant(3), retryhttp.ResumeBody(0)).RoundTrip(c.request(get(t, t.Context())))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			got, err := io.ReadAll(resp.Body)
 			resp.Body.Close()
 			if strings.HasPrefix(c.want, "the ") || strings.HasPrefix(c.want, "its ") {
@@ -264,9 +258,7 @@ func TestResumeBody_Lasted(t *testing.T) {
 		var lasted []time.Duration
 		p := constant(3).With(retry.OnRetry(func(_ context.Context, e retry.Event) { lasted = append(lasted, e.Lasted) }))
 		resp, err := retryhttp.NewTransport(s, p, retryhttp.ResumeBody(0)).RoundTrip(get(t, t.Context()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer resp.Body.Close()
 		if got, err := io.ReadAll(resp.Body); string(got) != alphabet[:10] || err != nil {
 			t.Errorf("got %q, %v", got, err)
@@ -353,9 +345,7 @@ func TestResumeBody_Policy(t *testing.T) {
 	bubble(t, "gives up", func(t *testing.T) {
 		s := newScript(first, failure(refused))
 		resp, err := retryhttp.NewTransport(s, constant(2), retryhttp.ResumeBody(0)).RoundTrip(get(t, t.Context()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		_, err = io.ReadAll(resp.Body)
 		if !errors.Is(err, errCut) || !errors.Is(err, retry.ErrLimit) || !errors.Is(err, refused) {
 			t.Error(err)
@@ -365,9 +355,7 @@ func TestResumeBody_Policy(t *testing.T) {
 	bubble(t, "gives up after a status", func(t *testing.T) {
 		s := newScript(first, unavailable)
 		resp, err := retryhttp.NewTransport(s, constant(2), retryhttp.ResumeBody(0)).RoundTrip(get(t, t.Context()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		_, err = io.ReadAll(resp.Body)
 		if e, ok := errors.AsType[*retryhttp.StatusError](err); !ok || e.StatusCode != 503 || !errors.Is(err, errCut) || !errors.Is(err, retry.ErrLimit) {
 			t.Error(err)
@@ -387,9 +375,7 @@ func TestResumeBody_Policy(t *testing.T) {
 		})
 		s := newScript(first, failure(refused))
 		resp, err := retryhttp.NewTransport(s, p, final, retryhttp.ResumeBody(0)).RoundTrip(get(t, t.Context()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, err = io.ReadAll(resp.Body); !errors.Is(err, errCut) || !errors.Is(err, refused) {
 			t.Error(err)
 		}
@@ -401,9 +387,7 @@ func TestResumeBody_Policy(t *testing.T) {
 	bubble(t, "gives up at once", func(t *testing.T) {
 		s := newScript(first)
 		resp, err := retryhttp.NewTransport(s, constant(0), retryhttp.ResumeBody(0)).RoundTrip(get(t, t.Context()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		_, err = io.ReadAll(resp.Body)
 		want := "limit of 0 retries"
 		if e, ok := err.(*retry.Error); !ok || !errors.Is(err, errCut) || !strings.Contains(e.Error(), want) || strings.Count(e.Error(), "broke") != 1 {
@@ -414,9 +398,7 @@ func TestResumeBody_Policy(t *testing.T) {
 		s := newScript(first)
 		p := constant(3, retry.If(func(err error) bool { return !errors.Is(err, errCut) }))
 		resp, err := retryhttp.NewTransport(s, p, retryhttp.ResumeBody(0)).RoundTrip(get(t, t.Context()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, err = io.ReadAll(resp.Body); !errors.Is(err, errCut) {
 			t.Error(err)
 		}
@@ -427,9 +409,7 @@ func TestResumeBody_Policy(t *testing.T) {
 		time.AfterFunc(2500*time.Millisecond, func() { cancel(errCause) })
 		s := newScript(first, unavailable)
 		resp, err := retryhttp.NewTransport(s, constant(9), retryhttp.ResumeBody(0)).RoundTrip(get(t, ctx))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		_, err = io.ReadAll(resp.Body)
 		if took := time.Since(s.start); !errors.Is(err, errCause) || !errors.Is(err, context.Canceled) || took != 2500*time.Millisecond {
 			t.Errorf("%v after %v", err, took)
@@ -442,9 +422,7 @@ func TestResumeBody_Policy(t *testing.T) {
 			return 0, errCut
 		})}, `ETag: "v1"`, "Content-Length: 10"))
 		resp, err := retryhttp.NewTransport(s, constant(9), retryhttp.ResumeBody(0)).RoundTrip(get(t, ctx))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, err = io.ReadAll(resp.Body); !errors.Is(err, errCut) || !errors.Is(err, errCause) || !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
@@ -453,9 +431,7 @@ func TestResumeBody_Policy(t *testing.T) {
 	bubble(t, "Close ends a wait", func(t *testing.T) {
 		s := newScript(first, unavailable)
 		resp, err := retryhttp.NewTransport(s, constant(9), retryhttp.ResumeBody(0)).RoundTrip(get(t, t.Context()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		time.AfterFunc(2500*time.Millisecond, func() { resp.Body.Close() })
 		_, err = io.ReadAll(resp.Body)
 		if took := time.Since(s.start); !errors.Is(err, http.ErrBodyReadAfterClose) || took != 2500*time.Millisecond {
@@ -471,9 +447,7 @@ func TestResumeBody_Policy(t *testing.T) {
 			return nil, context.Cause(r.Context())
 		})
 		resp, err := retryhttp.NewTransport(s, constant(9), retryhttp.ResumeBody(0)).RoundTrip(get(t, t.Context()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		time.AfterFunc(time.Minute, func() { resp.Body.Close() })
 		if _, err = io.ReadAll(resp.Body); !errors.Is(err, http.ErrBodyReadAfterClose) || time.Since(s.start) != time.Minute {
 			t.Errorf("%v after %v", err, time.Since(s.start))
@@ -486,9 +460,7 @@ func TestResumeBody_Policy(t *testing.T) {
 			return rest(4, "efghij", io.EOF)(r)
 		})
 		resp, err := retryhttp.NewTransport(s, constant(9), retryhttp.ResumeBody(0)).RoundTrip(get(t, t.Context()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		body = resp.Body
 		if got, err := io.ReadAll(resp.Body); string(got) != "abcd" || !errors.Is(err, http.ErrBodyReadAfterClose) || !s.bodies[1].closed.Load() {
 			t.Errorf("%q, %v; closed: %v", got, err, s.bodies[1].closed.Load())
@@ -497,9 +469,7 @@ func TestResumeBody_Policy(t *testing.T) {
 	bubble(t, "a closed body is not continued", func(t *testing.T) {
 		s := newScript(first)
 		resp, err := retryhttp.NewTransport(s, constant(9), retryhttp.ResumeBody(0)).RoundTrip(get(t, t.Context()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		resp.Body.Close()
 		if _, err := io.ReadAll(resp.Body); err != http.ErrBodyReadAfterClose {
 			t.Error(err)
@@ -511,9 +481,7 @@ func TestResumeBody_Policy(t *testing.T) {
 			ctx := &registry{Context: context.Background(), done: make(chan struct{})}
 			s := newScript(first, rest(4, "ef", errCut), rest(6, "gh", errCut), rest(8, "ij", io.EOF))
 			resp, err := retryhttp.NewTransport(s, constant(1), retryhttp.ResumeBody(0)).RoundTrip(get(t, ctx))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if n, err := io.ReadFull(resp.Body, make([]byte, bytes)); err != nil {
 				t.Errorf("%d bytes of %d, %v", n, bytes, err)
 			}
@@ -650,9 +618,7 @@ func TestResumeBody_Stall(t *testing.T) {
 			<-r.Context().Done()
 		})
 		resp, err := retryhttp.NewTransport(base, constant(5), retryhttp.ResumeBody(10*time.Second)).RoundTrip(get(t, t.Context()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		_, err = io.ReadAll(resp.Body)
 		resp.Body.Close()
 		e, ok := errors.AsType[net.Error](err)
@@ -663,9 +629,7 @@ func TestResumeBody_Stall(t *testing.T) {
 	bubble(t, "the reader's own time does not count", func(t *testing.T) {
 		base := serveInBubble(t, false, content([]byte(alphabet)))
 		resp, err := retryhttp.NewTransport(base, constant(0), retryhttp.ResumeBody(time.Second)).RoundTrip(get(t, t.Context()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer resp.Body.Close()
 		_, _ = io.ReadFull(resp.Body, make([]byte, 3))
 		time.Sleep(time.Hour)
@@ -687,9 +651,7 @@ func TestResumeBody_Protocols(t *testing.T) {
 			content(data)(&cutWriter{w, 300_000}, r)
 		})
 		resp, err := (&http.Client{Transport: retryhttp.NewTransport(base, quick(3), retryhttp.ResumeBody(time.Minute))}).Get(url)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer resp.Body.Close()
 		if got, err := io.ReadAll(resp.Body); !bytes.Equal(got, data) || err != nil || n < 5 {
 			t.Errorf("%d bytes, %v, in %d requests", len(got), err, n)
@@ -724,9 +686,7 @@ type proxy struct {
 func newProxy(t *testing.T, server net.Addr, after func() int64) *proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p := &proxy{Listener: l, to: server, after: after}
 	p.all.Go(func() {
 		for {
@@ -799,14 +759,10 @@ func startNginx(t *testing.T, data []byte) net.Addr {
 	socket := &net.UnixAddr{Name: filepath.Join(dir, "socket"), Net: "unix"} // a port could be taken before nginx listens
 	config := filepath.Join(dir, "nginx.conf")
 	for name, text := range map[string][]byte{"file": data, "nginx.conf": fmt.Appendf(nil, nginxConfig, dir)} {
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, name), text, 0o644))
 	}
 	server := exec.Command("nginx", "-c", config, "-e", filepath.Join(dir, "error.log"))
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, server.Start())
 	t.Cleanup(func() {
 		_ = server.Process.Kill()
 		_ = server.Wait()
@@ -874,9 +830,7 @@ func TestResumeBody_CutAtRandomPlaces(t *testing.T) {
 		})
 		policy := retry.New(backoff.Constant(0), retry.Limit(20))
 		resp, err := (&http.Client{Transport: retryhttp.NewTransport(&http.Transport{DisableKeepAlives: true}, policy, retryhttp.ResumeBody(time.Minute))}).Get(p.url())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer resp.Body.Close()
 		got := sha256.New()
 		n, err := io.Copy(got, resp.Body)
@@ -901,9 +855,7 @@ func TestResumeBody_AChangedFile(t *testing.T) {
 	p := newProxy(t, server.Listener.Addr(), func() int64 { return 2000 })
 	base := &http.Transport{DisableKeepAlives: true}
 	resp, err := (&http.Client{Transport: retryhttp.NewTransport(base, quick(3), retryhttp.ResumeBody(time.Minute))}).Get(p.url())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer resp.Body.Close()
 	got, err := io.ReadAll(resp.Body)
 	if len(got) == 0 || strings.Trim(string(got), "1") != "" || !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), "it has changed") {

@@ -53,9 +53,7 @@ func TestServer_BodiesAreSentAgainInFull(t *testing.T) {
 				url, base := p.serve(h)
 				client := http.Client{Transport: retryhttp.NewTransport(base, quick(5))}
 				req, err := http.NewRequestWithContext(t.Context(), "PUT", url, bytes.NewReader(body))
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				resp, err := client.Do(req)
 				if got := read(t, resp, err); got != "200 "+string(body) {
 					t.Errorf("%.100s, of %d bytes", got, len(got))
@@ -107,9 +105,7 @@ func TestServer_TheLastResponseIsIntact(t *testing.T) {
 		})
 		client := http.Client{Transport: retryhttp.NewTransport(base, quick(2), retryhttp.PeekTimeout(time.Hour))}
 		resp, err := client.Get(url)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if resp.Header.Get("X-Test") != "kept" || resp.Request.URL.String() != url {
 			t.Error(resp.Header, resp.Request.URL)
 		}
@@ -154,9 +150,7 @@ func TestServer_ABodyThatIsCutIsNotRetried(t *testing.T) {
 		})
 		client := http.Client{Transport: retryhttp.NewTransport(base, quick(5))}
 		resp, err := client.Get(url)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		n, err := io.Copy(io.Discard, resp.Body)
 		if err == nil || n != 4096 {
 			t.Errorf("%d bytes, %v", n, err)

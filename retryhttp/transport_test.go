@@ -482,9 +482,7 @@ func TestErrorsThatAreHopeless(t *testing.T) {
 	for name, url := range map[string]string{"scheme": "gopher://example.test/", "no host": "http:///x"} {
 		t.Run(name, func(t *testing.T) {
 			req, err := http.NewRequestWithContext(t.Context(), "GET", url, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			_, err = retryhttp.NewTransport(nil, quick(3, retry.OnRetry(func(_ context.Context, e retry.Event) { t.Errorf("retried: %v", e.Err) }))).RoundTrip(req)
 			if err == nil {
 				t.Error("no error")
@@ -746,9 +744,7 @@ func TestAttemptTimeout(t *testing.T) {
 			return &http.Response{StatusCode: 101, Body: mine}, nil
 		}), constant(3, retry.AttemptTimeout(5*time.Second)))
 		resp, err := tr.RoundTrip(get(t, t.Context()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		go io.WriteString(resp.Body.(io.ReadWriteCloser), "hello")
 		got := make([]byte, 5)
 		if _, err := io.ReadFull(theirs, got); string(got) != "hello" {
@@ -909,9 +905,7 @@ var sparse = http.Response{StatusCode: http.StatusOK, Body: http.NoBody}
 // The package comment's table has the statuses that are retried by default.
 func TestTheTableOfStatuses(t *testing.T) {
 	source, err := os.ReadFile("doc.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	documented := map[int]bool{}
 	for _, m := range regexp.MustCompile(`(?m)^//\t(\d{3})(?:-(\d{3}))? `).FindAllStringSubmatch(string(source), -1) {
 		first, _ := strconv.Atoi(m[1])

@@ -34,6 +34,14 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
+// must fails the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 var errDown = errors.New("down")
 
 // telemetry is what a policy has reported.
@@ -55,9 +63,7 @@ func observe() *telemetry {
 func (o *telemetry) metrics(t *testing.T) (lines []string) {
 	t.Helper()
 	var all metricdata.ResourceMetrics
-	if err := o.reader.Collect(context.Background(), &all); err != nil {
-		t.Fatal(err)
-	}
+	must(t, o.reader.Collect(context.Background(), &all))
 	for _, scope := range all.ScopeMetrics {
 		for _, m := range scope.Metrics {
 			switch data := m.Data.(type) {
@@ -174,9 +180,7 @@ request 25s
 func TestReasons(t *testing.T) {
 	_ = os.Getenv("RETRYWHEN_DOCUMENTS") // so that the test is not cached when a document changes: .ci/run
 	document, err := os.ReadFile("../docs/why-not-retried.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	fail := func(context.Context) error { return errDown }
 	send := func(req *http.Request, p retry.Policy, opts ...retryhttp.Option) error {
 		base := roundTripper(func(*http.Request) (*http.Response, error) { return nil, errDown })
@@ -365,9 +369,7 @@ func TestTwoNamesOfOneMeter(t *testing.T) {
 		fails("two", 1)
 		fails("up", 0)
 		var all metricdata.ResourceMetrics
-		if err := reader.Collect(t.Context(), &all); err != nil {
-			t.Fatal(err)
-		}
+		must(t, reader.Collect(t.Context(), &all))
 		got := map[string]float64{}
 		for _, m := range all.ScopeMetrics[0].Metrics {
 			switch data := m.Data.(type) {
@@ -394,9 +396,7 @@ func TestTwoNamesOfOneMeter(t *testing.T) {
 // The metrics are those of the package comment's table, and their names follow OpenTelemetry's conventions.
 func TestTheTable(t *testing.T) {
 	source, err := os.ReadFile("doc.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var want []string
 	_, rest, _ := strings.Cut(string(source), "further attributes\n")
 	for line := range strings.Lines(rest) {
@@ -421,9 +421,7 @@ func TestTheTable(t *testing.T) {
 		}()
 		synctest.Wait()
 		var all metricdata.ResourceMetrics
-		if err := o.reader.Collect(t.Context(), &all); err != nil {
-			t.Fatal(err)
-		}
+		must(t, o.reader.Collect(t.Context(), &all))
 		var got []string
 		for _, m := range all.ScopeMetrics[0].Metrics {
 			if !regexp.MustCompile(`^retry(\.[a-z]+(_[a-z]+)*)+$`).MatchString(m.Name) || m.Description == "" || !slices.Contains([]string{"s", "{outage}", "{operation}", "{attempt}"}, m.Unit) {
@@ -555,9 +553,7 @@ func TestRequests(t *testing.T) {
 		})
 		ctx, span := o.tracer.Start(t.Context(), "page")
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://example.test/", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		transport := retryhttp.NewTransport(traced{o.tracer, retryotel.ResendCount(base)}, linear(3, o.option))
 		if resp, err := transport.RoundTrip(req); err != nil || resp.StatusCode != 200 {
 			t.Errorf("%v, %v", resp, err)
@@ -595,9 +591,7 @@ func TestResendCountOfNilUsesTheDefault(t *testing.T) {
 	defer func() { http.DefaultTransport = before }()
 	http.DefaultTransport = roundTripper(func(*http.Request) (*http.Response, error) { return nil, errDown })
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://example.test", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := retryotel.ResendCount(nil).RoundTrip(req); err != errDown {
 		t.Errorf("got %v, want the default transport's %v", err, errDown)
 	}

@@ -31,9 +31,7 @@ func deadIDs(t testing.TB, q *durable.Queue) map[string]string {
 	t.Helper()
 	dead := make(map[string]string)
 	for d, err := range q.Dead().All(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		dead[d.ID] = d.Cause
 	}
 	return dead
@@ -109,9 +107,7 @@ func TestAttack_AStoppedProcessGoesOn(t *testing.T) {
 	work(t, q, 4, func(context.Context, *durable.Job) error { done.Add(1); return nil })
 	eventually(t, "the other worker has finished all", func() bool { return done.Load() == jobs && isEmpty(t, q)() })
 	resume(sleeper.cmd.Process)
-	if err := os.WriteFile(journal+".end", nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(journal+".end", nil, 0o600))
 	eventually(t, "it has ended its attempts", func() bool { text, _ := os.ReadFile(journal); return strings.Count(string(text), "ended") == 4 })
 	time.Sleep(2 * time.Second) // for the jobs in its socket
 	sleeper.stop()
@@ -363,9 +359,7 @@ func TestAttack_AClockThatIsBehind(t *testing.T) {
 	srv := start(t)
 	q := open(t, srv, durable.Config{})
 	js, err := jetstream.New(connect(t, srv))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	// Published as by the server's scheduler, an hour before the due time by this machine's clock.
 	if _, err := js.PublishMsg(t.Context(), message("retrywhen.q.job.x.again", "", "Retrywhen-Put", "2026-01-01T00:00:00Z",
 		"Retrywhen-State", "attempts=1 first=2026-01-01T00:00:00Z", "Retrywhen-Due", time.Now().Add(time.Hour).UTC().Format(time.RFC3339Nano))); err != nil {
@@ -434,19 +428,13 @@ func TestAttack_AScheduleThatIsFiredTwice(t *testing.T) {
 		"delivered before": func(t *testing.T, _ *nats.Conn, again jetstream.Consumer) {
 			for range 2 {
 				m, err := again.Next()
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := m.Nak(); err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
+				must(t, m.Nak())
 			}
 		},
 		"just after a reconnection": func(t *testing.T, nc *nats.Conn, _ jetstream.Consumer) {
 			reconnects := nc.Stats().Reconnects
-			if err := nc.ForceReconnect(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, nc.ForceReconnect())
 			eventually(t, "it is connected again", func() bool { return nc.Stats().Reconnects > reconnects && nc.IsConnected() })
 		},
 	} {
@@ -491,9 +479,7 @@ func TestAttack_AScheduleThatIsFiredTwice(t *testing.T) {
 				}
 			}
 			again, err := s.Consumer(t.Context(), "again-"+s.CachedInfo().Config.Metadata["retrywhen.number"])
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			before(t, nc, again)
 			work(t, q, 1, handler)
 			untilEmpty(t, q)

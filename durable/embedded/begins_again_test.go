@@ -318,9 +318,7 @@ func TestAttack_TheLedgerOfAQueueThatBeginsAgain(t *testing.T) {
 	untilEmpty(t, q)
 	dead := make(map[string]string) // the causes, by the names and by the data
 	for letter, err := range q.Dead().All(ctx) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		name, _, _ := strings.Cut(string(letter.Data), " ")
 		dead[name], dead[string(letter.Data)] = letter.Cause, letter.Cause
 	}
@@ -359,9 +357,7 @@ func TestAQueueIsDeletedWhileOthersOpenIt(t *testing.T) {
 		})
 	}
 	js, err := jetstream.New(connect(t, srv))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for range 100 {
 		time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond)
 		if err := js.DeleteStream(ctx, "retrywhen-q"); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {

@@ -24,9 +24,7 @@ func TestAReportAfterClose(t *testing.T) {
 	put(t, q, "")
 	put(t, q, "")
 	jobs, err := q.Jobs().Take(2).Collect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	q.Close()
 	if err := jobs[0].Done(); !errors.Is(err, durable.ErrClosed) {
 		t.Errorf("Done: %v", err)

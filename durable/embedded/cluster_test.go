@@ -90,9 +90,7 @@ func TestAllNodesOfAClusterAreKilled(t *testing.T) {
 		}
 	}
 	for i := range jobs / 2 {
-		if err := q.Cancel(t.Context(), fmt.Sprint(i)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, q.Cancel(t.Context(), fmt.Sprint(i)))
 	}
 	for _, n := range nodes {
 		n.cmd.Process.Kill()
@@ -129,9 +127,7 @@ func TestAFullDiskOfOneNode(t *testing.T) {
 		return err == nil && streamLeader(t, all, "retrywhen-cluster") == names[0]
 	})
 	ballast := filepath.Join(folder, "ballast")
-	if err := os.WriteFile(ballast, make([]byte, 20<<20), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(ballast, make([]byte, 20<<20), 0o600))
 	const jobs = 60 // of 100 KiB, for which 4 MiB have no room
 	refused := 0
 	put := func(first, last int) {
@@ -159,9 +155,7 @@ func TestAFullDiskOfOneNode(t *testing.T) {
 	eventually(t, "all jobs are done", func() bool { return done.jobs() == jobs })
 	untilEmpty(t, q)
 
-	if err := os.Remove(ballast); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(ballast))
 	startNode(0)
 	eventually(t, "the node has caught up", func() bool {
 		return current(t, nc, "retrywhen-cluster")
@@ -209,9 +203,7 @@ func TestANodeIsCutOff(t *testing.T) {
 	alone := whole.Clone()
 	alone.Routes, alone.Cluster.Password = nil, "another"
 	reload := func(o *server.Options) {
-		if err := nodes[0].NATS().ReloadOptions(o.Clone()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, nodes[0].NATS().ReloadOptions(o.Clone()))
 	}
 	reload(alone)
 	eventually(t, "the node is cut off", func() bool { return nodes[0].NATS().NumRoutes() == 0 })
@@ -302,9 +294,7 @@ func TestNothingIsLostWhenTheLeaderOfAClusterIsKilled(t *testing.T) {
 	untilEmpty(t, q)
 	dead := make(map[string]bool)
 	for d, err := range q.Dead().All(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		dead[d.ID] = true
 	}
 	repeated := 0
@@ -323,14 +313,10 @@ func TestNothingIsLostWhenTheLeaderOfAClusterIsKilled(t *testing.T) {
 func streamLeader(t *testing.T, urls, stream string) string {
 	t.Helper()
 	nc, err := nats.Connect(urls)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer nc.Close()
 	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	leader := ""
 	eventually(t, "the stream has a leader and two followers", func() bool {
 		s, err := js.Stream(t.Context(), stream)
@@ -346,9 +332,7 @@ func streamLeader(t *testing.T, urls, stream string) string {
 // current reports whether all replicas of the stream and of its consumers have caught up.
 func current(t *testing.T, nc *nats.Conn, stream string) bool {
 	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	behind := func(p *jetstream.PeerInfo) bool { return p.Offline || !p.Current }
 	s, err := js.Stream(t.Context(), stream)
 	if err != nil || slices.ContainsFunc(s.CachedInfo().Cluster.Replicas, behind) {

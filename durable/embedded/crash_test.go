@@ -78,16 +78,10 @@ func spawn(t *testing.T, role string, args ...string) *process {
 	cmd.Env = append(os.Environ(), roleVariable+"="+role)
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
 	p := &process{t, cmd}
 	t.Cleanup(func() { stdin.Close(); p.kill() })
 	line, err := bufio.NewReader(stdout).ReadString('\n')
@@ -219,15 +213,11 @@ type record struct {
 func readJournals(t *testing.T, dir string) map[string]*record {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.journal"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	records := make(map[string]*record)
 	for _, name := range files {
 		data, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for s := range strings.Lines(string(data)) {
 			var id, what string
 			var attempt int
@@ -314,9 +304,7 @@ func TestNothingIsLostWhenWorkersAndServerAreKilled(t *testing.T) {
 	records := readJournals(t, dir)
 	dead := make(map[string]*durable.DeadLetter)
 	for d, err := range q.Dead().All(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		dead[d.ID] = d
 	}
 	var attempts, repeated int

@@ -75,9 +75,7 @@ func TestDocument_AQueue(t *testing.T) {
 		t.Errorf("sent %q, and %d more", got, len(sent))
 	}
 	srv, err := embedded.Start("jobs")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer srv.Close()
 	q := open(t, srv, durable.Config{Name: "mail"})
 	if _, err := q.Put(t.Context(), nil, durable.PutID("order-4711")); !errors.Is(err, durable.ErrExists) {

@@ -146,9 +146,7 @@ func TestTheNarrowPermissionsAreEnough(t *testing.T) {
 		t.Errorf("the server has refused something: %v", err)
 	}
 	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	stop()
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
@@ -210,9 +208,7 @@ func TestAnotherConfiguration(t *testing.T) {
 	t.Parallel()
 	srv := start(t)
 	nc, err := srv.Connect()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer nc.Close()
 	js, _ := jetstream.New(nc)
 	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "retrywhen-foreign", Subjects: []string{"theirs"}, MaxMsgs: 5}); err != nil {
@@ -286,15 +282,11 @@ func TestAFullDisk(t *testing.T) {
 	t.Parallel()
 	folder := smallDisk(t)
 	ballast := filepath.Join(folder, "ballast")
-	if err := os.WriteFile(ballast, make([]byte, 4<<20), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(ballast, make([]byte, 4<<20), 0o600))
 	dir := filepath.Join(folder, "store")
 	defer os.RemoveAll(dir)
 	srv, err := embedded.Start(dir, embedded.MaxStore(1<<30)) // so that the disk is full before the limit is reached
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	q := open(t, srv, durable.Config{})
 	stored := 0
 	for ; stored < 1000; stored++ {
@@ -330,9 +322,7 @@ func TestAFullDisk(t *testing.T) {
 	}
 	js, _ := jetstream.New(connect(t, srv))
 	stream, err := js.Stream(t.Context(), "retrywhen-q")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	open(t, srv, durable.Config{}) // removes the jobs that were acknowledged and still exist
 	eventually(t, "no job is left", func() bool {
 		info, err := stream.Info(t.Context(), jetstream.WithSubjectFilter("retrywhen.q.job.>"))
@@ -350,9 +340,7 @@ func TestAQueueThatIsDeletedEndsWork(t *testing.T) {
 	srv := start(t)
 	q := open(t, srv, durable.Config{})
 	nc, err := srv.Connect()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer nc.Close()
 	js, _ := jetstream.New(nc)
 	ended := make(chan error, 1)
@@ -362,9 +350,7 @@ func TestAQueueThatIsDeletedEndsWork(t *testing.T) {
 		ended <- q.Work(t.Context(), 1, func(context.Context, *durable.Job) error { close(begun); return nil })
 	}()
 	<-begun
-	if err := js.DeleteStream(t.Context(), "retrywhen-q"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, js.DeleteStream(t.Context(), "retrywhen-q"))
 	if err := <-ended; !errors.Is(err, durable.ErrGone) {
 		t.Errorf("got %v", err)
 	}
@@ -373,9 +359,7 @@ func TestAQueueThatIsDeletedEndsWork(t *testing.T) {
 func TestAConnectionThatIsClosedEndsWork(t *testing.T) {
 	t.Parallel()
 	nc, err := start(t).Connect()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	q := open(t, nc, durable.Config{})
 	put(t, q, "")
 	ended := make(chan error, 1)
@@ -426,9 +410,7 @@ func TestStart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	srv, err := embedded.Start(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if url := srv.URL(); url != "" {
 		t.Errorf("it listens on %s, want nothing", url)
 	}
@@ -441,9 +423,7 @@ func TestStart(t *testing.T) {
 	srv.Close()
 	srv.Close() // may be called again
 	again, err := embedded.Start(dir, embedded.SyncAlways(), embedded.Listen(0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer again.Close()
 	if u, err := url.Parse(again.URL()); err != nil || u.Hostname() != "127.0.0.1" || len(u.User.Username()) < 26 {
 		t.Errorf("it listens on %q, %v, want 127.0.0.1 with a token", again.URL(), err)
@@ -453,9 +433,7 @@ func TestStart(t *testing.T) {
 	put(t, q, "synced")
 
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, nil, 0o600))
 	for _, bad := range []string{"", file, filepath.Join(file, "below")} {
 		if _, err := embedded.Start(bad); err == nil || !strings.HasPrefix(err.Error(), "embedded: start") {
 			t.Errorf("in %q: %v", bad, err)

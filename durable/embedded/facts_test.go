@@ -26,23 +26,17 @@ import (
 func streamOfFacts(t *testing.T, change func(*jetstream.StreamConfig)) (jetstream.JetStream, jetstream.Stream) {
 	t.Helper()
 	nc, err := start(t).Connect()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(nc.Close)
 	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	config := jetstream.StreamConfig{Name: "f", Subjects: []string{"f.>"}, Retention: jetstream.WorkQueuePolicy, MaxMsgsPerSubject: 1,
 		AllowMsgSchedules: true, AllowRollup: true, AllowMsgTTL: true}
 	if change != nil {
 		change(&config)
 	}
 	s, err := js.CreateStream(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return js, s
 }
 
@@ -63,9 +57,7 @@ func TestFactASchedule(t *testing.T) {
 	due := time.Now().Add(700 * time.Millisecond)
 	_, err := js.PublishMsg(t.Context(), message("f.later.x", "data", "Nats-Schedule", at(due), "Nats-Schedule-Target", "f.run.x",
 		"Mine", "kept", "Nats-Msg-Id", "id", "Nats-Expected-Last-Subject-Sequence", "0", "Nats-Expected-Last-Subject-Sequence-Subject", "f.run.x"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var m *jetstream.RawStreamMsg
 	eventually(t, "it is published", func() bool { m, err = s.GetLastMsgForSubject(t.Context(), "f.run.x"); return err == nil })
 	if m.Time.Before(due) {
@@ -106,9 +98,7 @@ func TestFactTheClientCutsSchedulesToSeconds(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, err := s.GetLastMsgForSubject(t.Context(), "f.later.x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got := m.Header.Get("Nats-Schedule"); got == at(due) {
 		t.Errorf("got %s: the client no longer cuts the time, use its option", got)
 	}
@@ -143,9 +133,7 @@ func TestFactAPublicationIsRefusedByTheLastSequenceOfManySubjects(t *testing.T) 
 	}
 	// Removed messages do not count, so sequence 0 is also true of a job that was removed.
 	for _, seq := range []uint64{first.Sequence, later.Sequence} {
-		if err := s.DeleteMsg(t.Context(), seq); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.DeleteMsg(t.Context(), seq))
 	}
 	if _, err := js.PublishMsg(t.Context(), expecting("f.x.dead", first.Sequence, "f.x.*")); !isRefused(err) {
 		t.Errorf("the sequence of what was removed: %v", err)
@@ -179,16 +167,12 @@ func TestFactAMessageTakesThePlaceOfTheOneBefore(t *testing.T) {
 	t.Parallel()
 	js, s := streamOfFacts(t, nil)
 	c, err := s.CreateConsumer(t.Context(), jetstream.ConsumerConfig{Durable: "w", AckPolicy: jetstream.AckExplicitPolicy, AckWait: time.Second, FilterSubject: "f.*.again"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := js.Publish(t.Context(), "f.x.again", []byte("old")); err != nil {
 		t.Fatal(err)
 	}
 	old, err := c.Next()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := js.PublishMsg(t.Context(), message("f.x.later", "new", "Nats-Schedule", at(time.Now().Add(100*time.Millisecond)), "Nats-Schedule-Target", "f.x.again")); err != nil {
 		t.Fatal(err)
 	}
@@ -202,9 +186,7 @@ func TestFactAMessageTakesThePlaceOfTheOneBefore(t *testing.T) {
 	if m, err := s.GetLastMsgForSubject(t.Context(), "f.x.*"); err != nil || string(m.Data) != "new" {
 		t.Errorf("got %v, %v, want the new message", m, err)
 	}
-	if err := next.DoubleAck(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, next.DoubleAck(t.Context()))
 	if info, err := s.Info(t.Context()); err != nil || info.State.Msgs != 0 {
 		t.Errorf("%d messages are left, %v", info.State.Msgs, err)
 	}
@@ -231,9 +213,7 @@ func TestFactAConsumerCounts(t *testing.T) {
 		}
 	}
 	counts(5)
-	if err := s.DeleteMsg(t.Context(), 1); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.DeleteMsg(t.Context(), 1))
 	counts(4)
 }
 
@@ -241,17 +221,13 @@ func TestFactDeliveriesAreCountedNotAttempts(t *testing.T) {
 	t.Parallel()
 	js, s := streamOfFacts(t, nil)
 	c, err := s.CreateConsumer(t.Context(), jetstream.ConsumerConfig{Durable: "w", AckPolicy: jetstream.AckExplicitPolicy, MaxAckPending: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := js.Publish(t.Context(), "f.run.x", nil); err != nil {
 		t.Fatal(err)
 	}
 	for n := uint64(1); n <= 3; n++ {
 		m, err := c.Next()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if meta, err := m.Metadata(); err != nil || meta.NumDelivered != n || meta.Sequence.Stream != 1 {
 			t.Errorf("got %+v, %v", meta, err)
 		}
@@ -288,28 +264,20 @@ func TestFactAnAcknowledgementForADeletedStreamEndsNothing(t *testing.T) {
 			deliver := func(s jetstream.Stream, name string) (jetstream.Consumer, jetstream.Msg) {
 				t.Helper()
 				c, err := s.CreateConsumer(t.Context(), jetstream.ConsumerConfig{Durable: name, AckPolicy: jetstream.AckExplicitPolicy, AckWait: time.Hour})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if _, err := js.Publish(t.Context(), "f.x.first", nil); err != nil {
 					t.Fatal(err)
 				}
 				m, err := c.Next()
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				return c, m
 			}
 			_, old := deliver(s, "w")
-			if err := js.DeleteStream(t.Context(), "f"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, js.DeleteStream(t.Context(), "f"))
 			config := s.CachedInfo().Config
 			config.FirstSeq = test.first
 			s, err := js.CreateStream(t.Context(), config)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			c, m := deliver(s, test.consumer)
 			if meta, err := m.Metadata(); err != nil || meta.Sequence.Stream != test.first {
 				t.Errorf("got %+v, %v, want the first sequence %d", meta, err, test.first)
@@ -340,14 +308,10 @@ func TestFactAStreamKeepsItsFirstSequence(t *testing.T) {
 	dir := t.TempDir()
 	for n := range uint64(3) {
 		srv, err := embedded.Start(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		nc := connect(t, srv)
 		js, err := jetstream.New(nc)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if n == 0 {
 			if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "f", Subjects: []string{"f.>"}, FirstSeq: 1 << 52}); err != nil {
 				t.Fatal(err)
@@ -367,17 +331,11 @@ func TestFactConsumeGoesOnAfterRestarts(t *testing.T) {
 	server := spawn(t, "server", dir, port)
 	nc := connect(t, "nats://127.0.0.1:"+port)
 	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "f", Subjects: []string{"f.>"}, Retention: jetstream.WorkQueuePolicy})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c, err := s.CreateConsumer(t.Context(), jetstream.ConsumerConfig{Durable: "w", AckPolicy: jetstream.AckExplicitPolicy, AckWait: 2 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var mu sync.Mutex
 	seen, again := make(map[string]bool), 0
 	consuming, err := c.Consume(func(m jetstream.Msg) {
@@ -389,9 +347,7 @@ func TestFactConsumeGoesOnAfterRestarts(t *testing.T) {
 		seen[string(m.Data())] = true
 		m.Ack()
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer consuming.Stop()
 	const n = 3000
 	for i := range n {
@@ -420,24 +376,18 @@ func TestFactAPendingDeliveryEndsWithItsMessage(t *testing.T) {
 	run := func(f func(js jetstream.JetStream, c jetstream.Consumer)) {
 		t.Helper()
 		srv, err := embedded.Start(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer srv.Close()
 		nc := connect(t, srv)
 		defer nc.Close()
 		js, err := jetstream.New(nc)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "f", Subjects: []string{"f.>"}, Retention: jetstream.WorkQueuePolicy}); err != nil {
 			t.Fatal(err)
 		}
 		c, err := js.CreateOrUpdateConsumer(t.Context(), "f", jetstream.ConsumerConfig{Durable: "c", FilterSubject: "f.job.*",
 			AckPolicy: jetstream.AckExplicitPolicy, AckWait: time.Second, MaxDeliver: -1, MaxAckPending: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		f(js, c)
 	}
 	var before []byte
@@ -454,33 +404,21 @@ func TestFactAPendingDeliveryEndsWithItsMessage(t *testing.T) {
 		}
 	})
 	before, err := os.ReadFile(state)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	run(func(js jetstream.JetStream, c jetstream.Consumer) {
 		s, err := js.Stream(t.Context(), "f")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.DeleteMsg(t.Context(), 3); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, s.DeleteMsg(t.Context(), 3))
 	})
-	if err := os.WriteFile(state, before, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(state, before, 0o600))
 	run(func(_ jetstream.JetStream, c jetstream.Consumer) {
 		if i, err := c.Info(t.Context()); err != nil || i.NumAckPending != 3 {
 			t.Fatalf("after the start: %+v, %v, want 3 pending", i, err)
 		}
 		for range 2 {
 			m, err := c.Next(jetstream.FetchMaxWait(time.Minute))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := m.DoubleAck(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
+			must(t, m.DoubleAck(t.Context()))
 		}
 		eventually(t, "nothing is pending", func() bool {
 			c.Next(jetstream.FetchMaxWait(100 * time.Millisecond)) // only a request makes the server look
@@ -509,9 +447,7 @@ func copied(t *testing.T, dir string) string {
 func killed(t *testing.T, dir string) *embedded.Server {
 	t.Helper()
 	srv, err := embedded.Start(copied(t, dir))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { srv.Close() })
 	return srv
 }

@@ -136,9 +136,7 @@ func TestPauseAQueue(t *testing.T) {
 		t.Errorf("there is no pause: %v", err)
 	}
 	until := time.Now().Add(time.Hour).Truncate(time.Second)
-	if err := q.Pause(t.Context(), until); err != nil {
-		t.Fatal(err)
-	}
+	must(t, q.Pause(t.Context(), until))
 	if at, err := q.Paused(t.Context()); err != nil || !at.Equal(until) {
 		t.Errorf("paused until %v, %v, want %v", at, err, until)
 	}
@@ -151,9 +149,7 @@ func TestPauseAQueue(t *testing.T) {
 	if n := attempts.Load(); n != 0 {
 		t.Errorf("%d attempts during the pause", n)
 	}
-	if err := q.Unpause(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, q.Unpause(t.Context()))
 	eventually(t, "all are done", func() bool { return q.Counts().Done == 10 })
 	if at, err := q.Paused(t.Context()); err != nil || !at.IsZero() {
 		t.Errorf("paused until %v, %v", at, err)
@@ -201,9 +197,7 @@ func TestResumeInAJob(t *testing.T) {
 	put(t, q, "", durable.PutID("job"))
 	stop := work(t, q, 1, handler)
 	eventually(t, "it is dead", stateIs(t, q, "job", durable.StateDead))
-	if err := q.Revive(t.Context(), "job"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, q.Revive(t.Context(), "job"))
 	<-stopped
 	stop()
 	work(t, open(t, srv, c), 1, handler)
@@ -290,9 +284,7 @@ func TestCancel_WhileAHandlerHasTheJob(t *testing.T) {
 				}
 				q := open(t, srv, durable.Config{Lease: lease})
 				js, err := jetstream.New(connect(t, srv))
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				put(t, q, "", durable.PutID("job"))
 				begun, ended := make(chan struct{}, 9), make(chan error, 9)
 				stop := work(t, q, 1, func(ctx context.Context, _ *durable.Job) error {
@@ -344,9 +336,7 @@ func TestCancel_WithoutAWorker(t *testing.T) {
 	put(t, q, "", durable.PutID("delivered"))
 	other := open(t, srv, durable.Config{})
 	for _, err := range other.Jobs().Take(1).All(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	if err := other.Close(); err != nil {
 		t.Error(err)
@@ -355,9 +345,7 @@ func TestCancel_WithoutAWorker(t *testing.T) {
 		t.Error(err)
 	}
 	work(t, q, 1, func(context.Context, *durable.Job) error { return nil })
-	if err := q.Pause(t.Context(), time.Now().Add(time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, q.Pause(t.Context(), time.Now().Add(time.Hour)))
 	put(t, q, "", durable.PutID("not delivered"))
 	if err := q.Cancel(t.Context(), "not delivered"); err != nil {
 		t.Error(err)
@@ -369,9 +357,7 @@ func TestCancel_TheWorkerIsDisconnected(t *testing.T) {
 	t.Parallel()
 	srv := start(t, embedded.Listen(0), embedded.Options(func(o *server.Options) { o.Authorization = "" }))
 	u, err := url.Parse(srv.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w := newWire(t, u.Host)
 	nc, c := connect(t, w.url()), durable.Config{Policy: retry.New(backoff.Constant(900 * time.Millisecond).Jitter(jitter.None))}
 	q, other := open(t, nc, c), open(t, srv, c)
@@ -436,9 +422,7 @@ func TestCancel_AnAttemptOfJobs(t *testing.T) {
 	q := open(t, start(t), durable.Config{})
 	id := put(t, q, "")
 	for job, err := range q.Jobs().Take(1).All(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if err := q.Cancel(t.Context(), id); err != nil {
 			t.Error(err)
 		}

@@ -322,9 +322,7 @@ func lifeWithoutID(t *testing.T, srv *embedded.Server, name string, l *life) {
 	put(t, p.two, "fails")
 	zero := open(t, srv, durable.Config{Name: name, Lease: time.Second})
 	for _, err := range zero.Jobs().Take(2).All(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	zero.Close() // hands back what was not reported
 	p.work()

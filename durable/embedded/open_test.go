@@ -40,9 +40,7 @@ func TestOpenBeforeTheConnectionIsMade(t *testing.T) {
 	t.Parallel()
 	port := freePort(t)
 	nc, err := nats.Connect("nats://127.0.0.1:"+port, nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer nc.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	_, err = durable.Open(ctx, connect(t, nc), durable.Config{Name: "q"})
@@ -60,9 +58,7 @@ func TestOpenBeforeTheConnectionIsMade(t *testing.T) {
 		opened <- err
 	}()
 	start(t, embedded.Listen(p), anybody)
-	if err := <-opened; err != nil {
-		t.Fatal(err)
-	}
+	must(t, <-opened)
 	js, _ := jetstream.New(nc)
 	s, err := js.Stream(t.Context(), "retrywhen-q")
 	if err != nil || !s.CachedInfo().Config.AllowMsgSchedules {
@@ -74,9 +70,7 @@ func TestOpenBeforeTheConnectionIsMade(t *testing.T) {
 func TestOpenEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	nc, err := nats.Connect("nats://127.0.0.1:"+freePort(t), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer nc.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -119,9 +113,7 @@ func TestOpenInAnAccountWithLimits(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer q.Close()
 			if _, err := q.Stats(t.Context()); err != nil {
 				t.Errorf("Stats: %v", err)
@@ -141,16 +133,12 @@ func TestOpenWithoutThePermissionToCount(t *testing.T) {
 				Publish:   &server.SubjectPermission{Allow: putterPermissions},
 				Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>"}}}}}
 		}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		user := map[int]string{0: "all", 1: "putter"}[n]
 		nc := connect(t, srv, nats.UserInfo(user, "pw"), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
 		var log journal
 		q, err := durable.Open(t.Context(), nc, durable.Config{Name: "q", Logger: slog.New(slog.NewTextHandler(&log, nil))})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		put(t, q, "")
 		_, err = q.Stats(t.Context())
 		denied := strings.Contains(log.String(), "jobs cannot be counted") && strings.Contains(log.String(), "CONSUMER.CREATE.retrywhen-q.count-later")
@@ -172,17 +160,13 @@ func TestAnOldRefusalIsNotBlamed(t *testing.T) {
 			Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>"}}}}}
 	}))
 	nc, err := srv.Connect(nats.UserInfo("me", "pw"), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer nc.Close()
 	q := open(t, nc, durable.Config{})
 	nc.Publish("elsewhere", nil)
 	eventually(t, "the server refuses", func() bool { return errors.Is(nc.LastError(), nats.ErrPermissionViolation) })
 	js, _ := jetstream.New(nc)
-	if err := js.DeleteStream(t.Context(), "retrywhen-q"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, js.DeleteStream(t.Context(), "retrywhen-q"))
 	ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond)
 	defer cancel()
 	if _, err := q.Put(ctx, nil); !errors.Is(err, durable.ErrGone) || errors.Is(err, durable.ErrRefused) {

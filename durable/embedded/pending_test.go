@@ -105,9 +105,7 @@ func TestPendingRetries(t *testing.T) {
 	falls(t, "jobs that have not failed yet", func() int { mu.Lock(); defer mu.Unlock(); return pending - len(failed) })
 	filling := time.Since(began)
 	stats, err := stats(t, q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	clientAfter, serverAfter := heap(), resident(t, server)
 
 	// While they come back, a healthy job is put every 10 ms.
@@ -304,8 +302,6 @@ func size(t *testing.T, dir string) (n int64) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return n
 }

@@ -63,9 +63,7 @@ func TestPutAtIsNotEarly(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		id, err := q.PutAt(t.Context(), when, []byte("later"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		due[id] = when
 	}
 	for _, after := range []time.Duration{-time.Hour, 0, 30 * time.Millisecond, 300 * time.Millisecond, 1300 * time.Millisecond} {
@@ -246,9 +244,7 @@ func TestHeaders(t *testing.T) {
 			continue
 		}
 		for job, err := range q.Jobs().Take(1).All(t.Context()) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			want := map[string][]string{"last": {"x"}, name: {value, second}}
 			if job.ID != id || !maps.EqualFunc(job.Header, want, slices.Equal) {
 				t.Errorf("got %q, want %q", job.Header, want)
@@ -273,9 +269,7 @@ func TestAJobBecomesTooLarge(t *testing.T) {
 	with := func(limit int32, use func(q *durable.Queue)) {
 		t.Helper()
 		srv, err := embedded.Start(dir, embedded.MaxPayload(limit))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer srv.Close()
 		q := open(t, srv, c)
 		defer q.Close()

@@ -18,13 +18,19 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
+// must fails the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func start(t testing.TB, options ...embedded.Option) *embedded.Server {
 	t.Helper()
 	busy := embedded.Options(func(o *server.Options) { o.AuthTimeout = 60 }) // on a busy machine
 	srv, err := embedded.Start(t.TempDir(), append(options, busy)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { srv.Close() })
 	return srv
 }
@@ -44,9 +50,7 @@ func connect(t testing.TB, server any, options ...nats.Option) *nats.Conn {
 	case *nats.Conn:
 		return s
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(nc.Close)
 	return nc
 }
@@ -85,9 +89,7 @@ func open(t testing.TB, server any, c durable.Config) *durable.Queue {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	q, err := durable.Open(ctx, connect(t, server), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { q.Close() })
 	return q
 }
@@ -124,9 +126,7 @@ func work(t testing.TB, q *durable.Queue, workers int, handler func(context.Cont
 func put(t testing.TB, q *durable.Queue, data string, options ...durable.PutOption) string {
 	t.Helper()
 	id, err := q.Put(t.Context(), []byte(data), options...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return id
 }
 
@@ -264,9 +264,7 @@ func TestThePolicyDecides(t *testing.T) {
 	}
 	untilEmpty(t, q)
 	dead, err := q.Dead().Collect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if len(dead) != 4 {
 		t.Errorf("%d dead letters, want 4: %v", len(dead), dead)
 	}

@@ -41,9 +41,7 @@ func restarts(t *testing.T) (srv *embedded.Server, again func()) {
 	port, _ := strconv.Atoi(freePort(t))
 	begin := func() *embedded.Server {
 		s, err := embedded.Start(dir, embedded.Listen(port))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() { s.Close() })
 		return s
 	}
@@ -80,9 +78,7 @@ func TestAnAcknowledgementWaitsForTheConnection(t *testing.T) {
 	q := open(t, nc, durable.Config{}) // with a lease of 30 s
 	put(t, q, "")
 	job, err := q.Jobs().Take(1).Collect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	srv.Close()
 	eventually(t, "the connection is lost", func() bool { return !nc.IsConnected() })
 	done := make(chan error, 1)
@@ -123,13 +119,9 @@ func TestPutWhileTheConnectionIsLost(t *testing.T) {
 func TestOpenWithAWrongPassword(t *testing.T) {
 	t.Parallel()
 	u, err := url.Parse(start(t, embedded.Listen(0)).URL())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	nc, err := nats.Connect("nats://"+u.Host, nats.Token("wrong"), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer nc.Close()
 	began := time.Now()
 	if _, err := durable.Open(t.Context(), nc, durable.Config{Name: "q"}); !errors.Is(err, durable.ErrRefused) || time.Since(began) > 10*time.Second {

@@ -94,9 +94,7 @@ func TestAServerWithoutCredentialsCannotJoin(t *testing.T) {
 	// At the other end, a connection counts as a route until it is refused.
 	joined := func() (names []string) {
 		routes, err := first.NATS().Routez(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, r := range routes.Routes {
 			names = append(names, r.RemoteName)
 		}
@@ -114,9 +112,7 @@ func TestTheDocumentedConfiguration(t *testing.T) {
 	t.Parallel()
 	_ = os.Getenv("RETRYWHEN_DOCUMENTS") // so that the test is not cached when a document changes: .ci/run
 	text, err := os.ReadFile("../../docs/durable.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, block, _ := strings.Cut(string(text), "```\n# nats.conf on n1\n")
 	block, _, found := strings.Cut(block, "```")
 	config, err := conf.Parse(block)
@@ -144,16 +140,12 @@ func TestListenRequiresAToken(t *testing.T) {
 	dir := t.TempDir()
 	port, _ := strconv.Atoi(freePort(t))
 	srv, err := embedded.Start(dir, embedded.Listen(port))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer srv.Close()
 	put(t, open(t, srv.URL(), durable.Config{}), "by the URL")
 	put(t, open(t, srv, durable.Config{}), "in the process")
 	u, err := url.Parse(srv.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, other := range []string{u.Host, "another@" + u.Host} {
 		if nc, err := nats.Connect(other); !errors.Is(err, nats.ErrAuthorization) {
 			t.Errorf("%s: %v, %v", other, nc, err)
@@ -166,9 +158,7 @@ func TestListenRequiresAToken(t *testing.T) {
 	before := srv.URL()
 	srv.Close()
 	again, err := embedded.Start(dir, embedded.Listen(port))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer again.Close()
 	if again.URL() != before {
 		t.Error("the URL has changed after a restart")

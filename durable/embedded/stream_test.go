@@ -121,18 +121,12 @@ func TestJobsOutliveTheirStream(t *testing.T) {
 			err = errors.Join(err, job.Fail(errors.New("no")))
 		}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := q.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, q.Close())
 	q = open(t, srv, durable.Config{})
 	got := make(map[string]int)
 	jobs, err = q.Jobs().Take(2).Collect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, job := range jobs {
 		got[job.ID] = job.Attempt
 		job.Done()
@@ -152,9 +146,7 @@ func TestAReportThatOutlivesItsStream(t *testing.T) {
 	put(t, q, "")
 	reported := make(chan error, 1)
 	for job, err := range q.Jobs().All(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		d.drop.Store(true)
 		go func() { reported <- job.Fail(errors.New("no")) }()
 		eventually(t, "the report is under way", func() bool { return d.dropped.Load() > 0 })
@@ -212,9 +204,7 @@ func TestDeadLettersAreRevivedAndForgotten(t *testing.T) {
 		}
 	}
 	for d, err := range q.Dead().All(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if d.Attempts != 3 || d.Err != "broken" {
 			t.Errorf("got %+v", d)
 		}
@@ -251,9 +241,7 @@ func TestReviveOfAJobThatDiesAtOnce(t *testing.T) {
 			}
 			return again
 		})
-		if err := q.Revive(t.Context(), "job"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, q.Revive(t.Context(), "job"))
 	}
 }
 
@@ -452,9 +440,7 @@ func TestFail_WithoutAConnection(t *testing.T) {
 	put(t, q, "")
 	failed := errors.New("none")
 	for job, err := range q.Jobs().Take(1).All(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		nc.Close()
 		failed = job.Fail(errors.New("no"))
 	}

@@ -162,9 +162,7 @@ func TestARetryThatWasStoredIsNotStoredAgain(t *testing.T) {
 func wired(t *testing.T, srv *embedded.Server) (*wire, string) {
 	t.Helper()
 	u, err := url.Parse(srv.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w := newWire(t, u.Host)
 	u.Host = w.listener.Addr().String()
 	return w, u.String()
@@ -237,9 +235,7 @@ func TestAPublicationThatComesLate(t *testing.T) {
 			for _, l := range old {
 				l.client.CloseWrite()
 			}
-			if err := <-done; err != nil {
-				t.Fatal(err)
-			}
+			must(t, <-done)
 			eventually(t, "the old connection is over", func() bool { return len(w.all()) == 1 })
 			put(t, direct, "", durable.PutID("after"))
 			untilEmpty(t, direct)
@@ -275,13 +271,9 @@ func TestAJobWithoutAnIDHasNoHeaders(t *testing.T) {
 func streamOf(t *testing.T, nc *nats.Conn) (jetstream.JetStream, jetstream.Stream) {
 	t.Helper()
 	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s, err := js.Stream(t.Context(), "retrywhen-q")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return js, s
 }
 
@@ -290,8 +282,6 @@ func lastMessage(t *testing.T, srv *embedded.Server, id string) *jetstream.RawSt
 	t.Helper()
 	_, s := streamOf(t, connect(t, srv))
 	m, err := s.GetLastMsgForSubject(t.Context(), "retrywhen.q.job."+id+".*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return m
 }

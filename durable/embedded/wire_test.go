@@ -27,9 +27,7 @@ type link struct {
 func newWire(t *testing.T, target string) *wire {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w := &wire{target: target, listener: listener, open: make(map[*link]bool)}
 	w.links.Go(w.accept)
 	t.Cleanup(func() {
@@ -128,20 +126,14 @@ func (w *wire) strand(d time.Duration) {
 func TestWire(t *testing.T) {
 	t.Parallel()
 	server, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer server.Close()
 	w := newWire(t, server.Addr().String())
 	dial := func() (client, accepted net.Conn) {
 		client, err := net.Dial("tcp", w.listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		accepted, err = server.Accept()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return client, accepted
 	}
 	read := func(c net.Conn, want string) {

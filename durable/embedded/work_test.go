@@ -301,9 +301,7 @@ func TestAJobThatKillsItsWorkersIsAbandoned(t *testing.T) {
 		q := open(t, nc, config)
 		var taken *durable.Job
 		for job, err := range q.Jobs().Take(1).All(t.Context()) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			taken = job
 		}
 		deliveries++
@@ -446,9 +444,7 @@ func TestAnOutcomeThatCannotBeStoredIsNoHotLoop(t *testing.T) {
 			srv := start(t)
 			q := open(t, srv, durable.Config{Policy: retry.New(backoff.Constant(2 * time.Second))})
 			nc, err := srv.Connect()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer nc.Close()
 			js, _ := jetstream.New(nc)
 			if _, err := js.Publish(t.Context(), "retrywhen.q.job.huge.first", make([]byte, 1<<20)); err != nil {
@@ -516,9 +512,7 @@ func TestKindsHaveHandlersAndPolicies(t *testing.T) {
 	untilEmpty(t, q)
 	kinds := make(map[string]int)
 	for d, err := range q.Dead().All(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		kinds[d.Kind] = d.Attempts
 	}
 	if len(kinds) != 2 || kinds["letter"] != 3 || kinds["bill"] != 1 {

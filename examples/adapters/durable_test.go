@@ -15,6 +15,7 @@ import (
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/durable"
 	"github.com/retrywhen/retrywhen/durable/embedded"
+	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/retryotel"
 )
@@ -27,14 +28,10 @@ func TestDurable_AJobCarriesItsTrace(t *testing.T) {
 	format := propagation.TraceContext{}
 
 	server, err := embedded.Start(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer server.Close()
 	nc, err := server.Connect()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer nc.Close()
 	q, err := durable.Open(t.Context(), nc, durable.Config{
 		Name: "mail",
@@ -44,9 +41,7 @@ func TestDurable_AJobCarriesItsTrace(t *testing.T) {
 			return format.Extract(ctx, propagation.MapCarrier{"traceparent": job.Header.Get("traceparent")})
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer q.Close()
 
 	ctx, request := tracer.Start(t.Context(), "POST /orders")
@@ -68,9 +63,7 @@ func TestDurable_AJobCarriesItsTrace(t *testing.T) {
 		stop()
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 
 	names := map[string]int{}
 	for _, span := range spans.Ended() {

@@ -60,9 +60,7 @@ func TestCancelEndsItInTheMiddle(t *testing.T) {
 // The loop takes the half of event 301 for a whole one, and hangs when the server falls silent.
 func TestTheUsualLoopHangs(t *testing.T) {
 	var out bytes.Buffer
-	if err := runUsual(t.Context(), 10_000, 5*time.Second, time.Minute, &out); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, runUsual(t.Context(), 10_000, 5*time.Second, time.Minute, &out))
 	if want := "\n600 events, 1 lost, 0 duplicates, 1 half-read: the server falls silent, and the loop has waited for 5s\n"; !strings.HasSuffix(out.String(), want) {
 		t.Errorf("got\n%s\nwant the end %q", &out, want)
 	}

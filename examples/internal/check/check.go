@@ -25,3 +25,11 @@ func Main(m *testing.M) {
 	}
 	os.Exit(code)
 }
+
+// Must fails the test at an error.
+func Must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

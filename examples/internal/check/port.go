@@ -11,20 +11,14 @@ import (
 func Port(t *testing.T) (address string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	defer l.Close()
 	address = l.Addr().String()
 	client, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	t.Cleanup(func() { _ = client.Close() })
 	server, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	t.Cleanup(func() { _ = server.Close() })
 	return address
 }

@@ -16,25 +16,17 @@ func TestPort(t *testing.T) {
 			t.Errorf("no server: got %v, %v", conn, err)
 		}
 		l, err := net.Listen("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		conn, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		_ = conn.Close()
 		_ = l.Close()
 	}
 	local, err := net.ResolveTCPAddr("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	// A client takes only a free port, unlike a server that names its port.
 	other, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer other.Close()
 	if conn, err := (&net.Dialer{LocalAddr: local}).Dial("tcp", other.Addr().String()); !errors.Is(err, syscall.EADDRINUSE) {
 		t.Errorf("the port is free: got %v, %v", conn, err)

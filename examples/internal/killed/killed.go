@@ -139,15 +139,11 @@ func Follow[T any](ctx context.Context, e *Effects, events int, values stream.St
 func Start(t *testing.T, file string, kill int, args ...string) *exec.Cmd {
 	t.Helper()
 	text, err := json.Marshal(start{file, kill, args})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	program := exec.Command(os.Args[0])
 	program.Env = append(os.Environ(), variable+"="+string(text))
 	program.Stdout, program.Stderr = os.Stderr, os.Stderr
-	if err := program.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, program.Start())
 	return program
 }
 
@@ -197,9 +193,7 @@ func Check(t *testing.T, system string, kills, each, last int, repeated string, 
 func Seen(t *testing.T, file string) ledger.Ledger {
 	t.Helper()
 	e, err := Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer e.file.Close()
 	return e.Counts()
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/retrywhen/retrywhen/examples/internal/check"
 )
 
 // Nightly begins the command of a row whose test needs a server.
@@ -17,18 +19,14 @@ const Nightly = "RETRYWHEN_NIGHTLY=1 "
 func Row(t *testing.T, system string, kills, events any, lost int, repeated string) {
 	t.Helper()
 	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	root := dir
 	document, err := os.ReadFile(filepath.Join(root, "examples", "README.md"))
 	for os.IsNotExist(err) && root != filepath.Dir(root) {
 		root = filepath.Dir(root)
 		document, err = os.ReadFile(filepath.Join(root, "examples", "README.md"))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	folder := filepath.ToSlash(strings.TrimPrefix(dir, filepath.Join(root, "examples")+string(filepath.Separator)))
 	row := fmt.Sprintf("| %s | [%s](%s) | %v | %v | %d | %s | `go test -v -run Killed ./examples/%[3]s` |", system, filepath.Base(dir), folder, kills, events, lost, repeated)
 	t.Log(row)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/examples/internal/killed"
 )
 
@@ -14,9 +15,7 @@ import (
 func TestTable(t *testing.T) {
 	_ = os.Getenv("RETRYWHEN_DOCUMENTS") // so that the test is not cached when a document changes: .ci/run
 	text, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	_, table, _ := strings.Cut(string(text), "\n## Killed, and started again\n")
 	table, _, _ = strings.Cut(table, "\n## ")
 	// They store nothing, or their tests break connections only.
@@ -25,15 +24,11 @@ func TestTable(t *testing.T) {
 		system, recipe, folder := row[1], row[2], row[3]
 		has[recipe] = true
 		tests, err := filepath.Glob("../../" + folder + "/*_test.go")
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		checked, nightly := false, false
 		for _, file := range tests {
 			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			checked = checked || strings.Contains(string(text), `"`+system+`"`)
 			nightly = nightly || strings.Contains(string(text), `/recipes/internal/debian"`)
 		}
@@ -45,9 +40,7 @@ func TestTable(t *testing.T) {
 		}
 	}
 	recipes, err := os.ReadDir("../../recipes")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for _, recipe := range recipes {
 		if recipe.IsDir() && !has[recipe.Name()] {
 			t.Errorf("%s has no row", recipe.Name())

@@ -10,19 +10,17 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/retrywhen/retrywhen/examples/internal/check"
 )
 
 func TestStatus(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "out")
 	writable, err := os.Create(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer writable.Close()
 	full, err := os.Open(file) // cannot be written, like a full disk
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer full.Close()
 	for _, test := range []struct {
 		name   string

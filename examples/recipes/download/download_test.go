@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/examples/internal/killed"
 	"github.com/retrywhen/retrywhen/examples/recipes/download"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
@@ -129,21 +130,15 @@ func TestDownload_Killed(t *testing.T) {
 	_, repeated := killed.Seen(t, effects).Count(1, 0) // an event is how many bytes there are
 	killed.Row(t, "A download", 20, "the reads of 8 MiB", 0, fmt.Sprint(repeated))
 
-	if err := os.Rename(path, path+".part"); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(os.Truncate(path+".part", 1<<20), os.WriteFile(path+".etag", []byte(tag), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.Rename(path, path+".part"))
+	check.Must(t, errors.Join(os.Truncate(path+".part", 1<<20), os.WriteFile(path+".etag", []byte(tag), 0o600)))
 	kill()
 	mu.Lock()
 	tag, data = `"v2"`, bytes.ToUpper(data)
 	mu.Unlock()
 	kill() // from the start
 	complete("changed")
-	if err := errors.Join(os.Rename(path, path+".part"), os.WriteFile(path+".etag", []byte(tag), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, errors.Join(os.Rename(path, path+".part"), os.WriteFile(path+".etag", []byte(tag), 0o600)))
 	complete("killed before the rename")
 }
 

@@ -181,9 +181,7 @@ func TestClient(t *testing.T) {
 	client := http.Client{Transport: retryhttp.NewTransport(endpoint.Transport{Hosts: hosts, Base: base}, policy)}
 	for i := range 100 {
 		response, err := client.Get("http://any/")
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		_, _ = io.Copy(io.Discard, response.Body)
 		response.Body.Close()
 		if response.StatusCode != http.StatusOK {

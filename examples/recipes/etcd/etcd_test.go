@@ -45,15 +45,11 @@ func realServer(t *testing.T) server {
 	process := exec.Command(program, "--data-dir", t.TempDir(), "--listen-client-urls", url, "--advertise-client-urls", url,
 		"--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers, "--initial-cluster", "default="+peers,
 		"--experimental-watch-progress-notify-interval", "200ms")
-	if err := process.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, process.Start())
 	t.Cleanup(func() { _ = process.Process.Kill(); _ = process.Wait() })
 	s := server{address: address}
 	writer, err := connect(t, s.address)()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(func() { _ = writer.Close() })
 	last := int64(0)
 	done := func(response *clientv3.TxnResponse, err error) {

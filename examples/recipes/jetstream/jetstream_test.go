@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 	js "github.com/nats-io/nats.go/jetstream"
 
+	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/examples/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
 	"github.com/retrywhen/retrywhen/examples/recipes/jetstream"
@@ -21,27 +22,19 @@ const heartbeat = 500 * time.Millisecond // the minimum of JetStream
 func serve(t *testing.T) (string, js.JetStream, js.Stream) {
 	t.Helper()
 	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	go s.Start()
 	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
 	if !s.ReadyForConnections(10 * time.Second) {
 		t.Fatal("the server did not start")
 	}
 	conn, err := nats.Connect(s.ClientURL())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(conn.Close)
 	api, err := js.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	events, err := api.CreateStream(t.Context(), js.StreamConfig{Name: "events", Subjects: []string{"events"}, Storage: js.MemoryStorage})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return s.Addr().String(), api, events
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/examples/internal/killed"
 	"github.com/retrywhen/retrywhen/examples/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
@@ -47,19 +48,11 @@ func TestAfter_ControlRecords(t *testing.T) {
 	_, address := serve(t, 3)
 	producer, err := kgo.NewClient(kgo.SeedBrokers(address), kgo.DefaultProduceTopic("events"), kgo.TransactionalID("writer"),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer producer.Close()
-	if err := producer.BeginTransaction(); err != nil {
-		t.Fatal(err)
-	}
-	if err := producer.ProduceSync(t.Context(), &kgo.Record{Partition: 1, Value: []byte("4")}).FirstErr(); err != nil {
-		t.Fatal(err)
-	}
-	if err := producer.EndTransaction(t.Context(), kgo.TryCommit); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, producer.BeginTransaction())
+	check.Must(t, producer.ProduceSync(t.Context(), &kgo.Record{Partition: 1, Value: []byte("4")}).FirstErr())
+	check.Must(t, producer.EndTransaction(t.Context(), kgo.TryCommit))
 	at, values := kafka.Position{}, 0
 	err = follow(address, at, proxy.Policy)(t.Context(), func(fetches kgo.Fetches) bool {
 		at = kafka.After(at, fetches)
@@ -79,9 +72,7 @@ func TestAfter_ControlRecords(t *testing.T) {
 func serve(t *testing.T, n int) (*kfake.Cluster, string) {
 	t.Helper()
 	broker, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(kafka.Partitions, "events"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(broker.Close)
 	address := broker.ListenAddrs()[0]
 	produce(t, address, 1, n)
@@ -93,9 +84,7 @@ func produce(t *testing.T, address string, first, last int) {
 	t.Helper()
 	producer, err := kgo.NewClient(kgo.SeedBrokers(address), kgo.DefaultProduceTopic("events"),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerBatchMaxBytes(1<<10))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer producer.Close()
 	for i := first; i <= last; i++ {
 		r := &kgo.Record{Partition: int32(i % kafka.Partitions), Value: []byte(strconv.Itoa(i))}
@@ -105,9 +94,7 @@ func produce(t *testing.T, address string, first, last int) {
 			}
 		})
 	}
-	if err := producer.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, producer.Flush(t.Context()))
 }
 
 // follow connects by address, whatever the broker says where it is.
@@ -151,9 +138,7 @@ func TestFollow(t *testing.T) {
 			}
 			return have < until
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 	}
 	records.Check(t, 1, n)
 	if starts < 2 || faults < 6 || silences == 0 {
@@ -164,9 +149,7 @@ func TestFollow(t *testing.T) {
 // What retention has deleted is lost: the program hears of it.
 func TestFollow_Lost(t *testing.T) {
 	broker, address := serve(t, 300)
-	if err := broker.DeleteRecords("events", 1, 50); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, broker.DeleteRecords("events", 1, 50))
 	n := 0
 	err := follow(address, kafka.Position{100, 50, 100}, proxy.Policy)(t.Context(), func(fetches kgo.Fetches) bool {
 		n += fetches.NumRecords()

@@ -29,20 +29,14 @@ const partitions = 3
 func serve(t *testing.T, n int) *kfake.Cluster {
 	t.Helper()
 	broker, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(partitions, "orders"), kfake.GroupMinSessionTimeout(time.Second))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(broker.Close)
 	client, err := kgo.NewClient(kgo.SeedBrokers(broker.ListenAddrs()...), kgo.DefaultProduceTopic("orders"), kgo.RecordPartitioner(kgo.ManualPartitioner()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer client.Close()
 	for i := 1; i <= n; i++ {
 		r := &kgo.Record{Partition: int32(i % partitions), Value: []byte(strconv.Itoa(i))}
-		if err := client.ProduceSync(t.Context(), r).FirstErr(); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, client.ProduceSync(t.Context(), r).FirstErr())
 	}
 	return broker
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/mochi-mqtt/server/v2/hooks/auth"
 	"github.com/mochi-mqtt/server/v2/listeners"
 
+	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/examples/internal/killed"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
 	"github.com/retrywhen/retrywhen/examples/recipes/mqtt"
@@ -60,15 +61,9 @@ func serve(t *testing.T) string {
 	t.Helper()
 	b := broker.New(&broker.Options{InlineClient: true, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	tcp := listeners.NewTCP(listeners.Config{ID: "tcp", Address: "127.0.0.1:0"})
-	if err := b.AddHook(new(auth.AllowHook), nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.AddListener(tcp); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Serve(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, b.AddHook(new(auth.AllowHook), nil))
+	check.Must(t, b.AddListener(tcp))
+	check.Must(t, b.Serve())
 	t.Cleanup(func() { _ = b.Close() })
 	options := paho.NewClientOptions()
 	session(tcp.Address(), "reader")(options)
@@ -79,9 +74,7 @@ func serve(t *testing.T) string {
 		}
 	}
 	for i := 1; i <= n; i++ {
-		if err := b.Publish("events", []byte(strconv.Itoa(i)), false, 1); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, b.Publish("events", []byte(strconv.Itoa(i)), false, 1))
 	}
 	client.Disconnect(0)
 	return tcp.Address()

@@ -165,9 +165,7 @@ func TestRevoked(t *testing.T) {
 		w := &world{}
 		client, closeAll := start(w)
 		defer closeAll()
-		if err := call(t.Context(), client); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, call(t.Context(), client))
 		w.mu.Lock()
 		w.token = "revoked"
 		w.mu.Unlock()

@@ -127,9 +127,7 @@ func (r *referee) serve(conn net.Conn) {
 
 func startReferee(t *testing.T) (*referee, string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	r := &referee{running: map[string]bool{}}
 	wait := check.Accept(l, r.serve)
 	t.Cleanup(func() { _ = l.Close(); wait() })
@@ -153,9 +151,7 @@ func TestKilled_Postgres(t *testing.T) {
 func testKills(t *testing.T, system, driver, source string) {
 	const n, kills = 1000, 20
 	table, err := openTable(driver, source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer table.DB.Close()
 	ctx := t.Context()
 	for _, statement := range append(strings.Split(outbox.Schema, ";"), "CREATE TABLE effects (id TEXT NOT NULL)") {
@@ -173,9 +169,7 @@ func testKills(t *testing.T, system, driver, source string) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	referee, address := startReferee(t)
 	start := func(i, kill int) *exec.Cmd {
 		return killed.Start(t, filepath.Join(t.TempDir(), "effects"), kill, driver, source, address, []string{"tx", "own"}[i%2])
@@ -192,9 +186,7 @@ func testKills(t *testing.T, system, driver, source string) {
 		workers[i%2] = start(i, kill)
 	}
 	for waiting := 1; waiting > 0; time.Sleep(10 * time.Millisecond) {
-		if err := table.DB.QueryRowContext(ctx, "SELECT count(*) FROM outbox WHERE NOT dead").Scan(&waiting); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, table.DB.QueryRowContext(ctx, "SELECT count(*) FROM outbox WHERE NOT dead").Scan(&waiting))
 	}
 	for _, worker := range workers {
 		_ = worker.Process.Kill()
@@ -228,9 +220,7 @@ func testKills(t *testing.T, system, driver, source string) {
 // lost has no effect.
 func TestEnds(t *testing.T) {
 	table, err := openTable("sqlite", sqliteSource(filepath.Join(t.TempDir(), "app.db")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer table.DB.Close()
 	table.Policy = retry.New(backoff.Constant(0), retry.Limit(0))
 	ctx := t.Context()
@@ -243,16 +233,12 @@ func TestEnds(t *testing.T) {
 	row := func(id string) (claims int, lease int64, state string, dead bool, failure string) {
 		t.Helper()
 		err := table.DB.QueryRowContext(ctx, "SELECT claims, lease, state, dead, error FROM outbox WHERE id = $1", id).Scan(&claims, &lease, &state, &dead, &failure)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		return claims, lease, state, dead, failure
 	}
 	execute(outbox.Schema)
 	for _, id := range []string{"abandoned", "unreadable", "stolen", "stopped"} {
-		if err := errors.Join(table.Put(ctx, table.DB, id, ""), table.Put(ctx, table.DB, id, "again")); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, errors.Join(table.Put(ctx, table.DB, id, ""), table.Put(ctx, table.DB, id, "again")))
 	}
 	execute("UPDATE outbox SET lease = 1 WHERE id = 'abandoned'")
 	execute("UPDATE outbox SET state = 'no state' WHERE id = 'unreadable'")

@@ -33,9 +33,7 @@ func program(ctx context.Context, e *killed.Effects, args []string) error {
 
 func TestConsume_Killed(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	b := &broker{}
 	b.publish(1, 300)
 	defer check.Accept(l, func(c net.Conn) { b.serve(t, c) })()

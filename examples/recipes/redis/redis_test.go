@@ -31,22 +31,16 @@ func serve(t *testing.T, n int) string {
 	address := check.Port(t)
 	_, port, _ := net.SplitHostPort(address)
 	server := exec.Command(program, "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir())
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, server.Start())
 	t.Cleanup(func() {
 		_ = server.Process.Kill()
 		_ = server.Wait()
 	})
 	db := open(t, address)
 	start := retry.New(backoff.Constant(20*time.Millisecond), retry.Within(10*time.Second))
-	if err := retry.Run(t.Context(), start, func(ctx context.Context) error { return db.Ping(ctx).Err() }); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, retry.Run(t.Context(), start, func(ctx context.Context) error { return db.Ping(ctx).Err() }))
 	for i := range n {
-		if err := db.XAdd(t.Context(), &client.XAddArgs{Stream: "jobs", Values: []any{"n", i + 1}}).Err(); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, db.XAdd(t.Context(), &client.XAddArgs{Stream: "jobs", Values: []any{"n", i + 1}}).Err())
 	}
 	return address
 }
@@ -146,9 +140,7 @@ func TestConsume_AProcessDies(t *testing.T) {
 		t.Fatalf("pending: %+v, %v", pending, err)
 	}
 	rest := consume(open(t, address), f)
-	if err := rest.Take(n-acknowledged).ForEach(t.Context(), func(string) {}); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, rest.Take(n-acknowledged).ForEach(t.Context(), func(string) {}))
 	twice := 0
 	for i := 1; i <= n; i++ {
 		switch effects[i] {

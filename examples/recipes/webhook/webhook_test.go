@@ -125,9 +125,7 @@ func TestSend_Budget(t *testing.T) {
 // From the table to the receiver: a delivery that fails comes again, and a 410 is a dead row and ends the URL.
 func TestWork(t *testing.T) {
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "app.db")+"?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=busy_timeout(10000)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer db.Close()
 	if _, err := db.Exec(outbox.Schema); err != nil {
 		t.Fatal(err)
@@ -155,22 +153,16 @@ func TestWork(t *testing.T) {
 			url = "http://customer/left"
 		}
 		j := job(n, url)
-		if err := table.Put(ctx, db, j.ID, j.Body); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, table.Put(ctx, db, j.ID, j.Body))
 	}
 	ended := make(chan error)
 	go func() { ended <- table.Work(ctx, 4, s.Send) }()
 	for rows := 20; rows > 1; time.Sleep(10 * time.Millisecond) {
-		if err := db.QueryRow("SELECT count(*) FROM outbox").Scan(&rows); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, db.QueryRow("SELECT count(*) FROM outbox").Scan(&rows))
 	}
 	var id, failure string
 	for dead := false; !dead; time.Sleep(10 * time.Millisecond) {
-		if err := db.QueryRow("SELECT id, dead, error FROM outbox").Scan(&id, &dead, &failure); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, db.QueryRow("SELECT id, dead, error FROM outbox").Scan(&id, &dead, &failure))
 	}
 	stop()
 	if err := <-ended; !errors.Is(err, context.Canceled) {

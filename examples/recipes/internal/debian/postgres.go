@@ -32,21 +32,15 @@ func StartPostgres(t *testing.T, settings ...string) *Postgres {
 	t.Helper()
 	initdb := Program(t, "initdb", "postgresql", "/usr/lib/postgresql/*/bin")
 	dir, err := os.MkdirTemp("", "recipes-postgres")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	var as []string
 	if os.Getuid() == 0 { // the server does not run as root
 		postgres, err := user.Lookup("postgres")
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		uid, _ := strconv.Atoi(postgres.Uid)
 		gid, _ := strconv.Atoi(postgres.Gid)
-		if err := os.Chown(dir, uid, gid); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, os.Chown(dir, uid, gid))
 		as = []string{"runuser", "-u", "postgres", "--"}
 	}
 	run := func(program string, args ...string) error {
@@ -62,9 +56,7 @@ func StartPostgres(t *testing.T, settings ...string) *Postgres {
 	address := check.Port(t)
 	_, port, _ := net.SplitHostPort(address)
 	data := filepath.Join(dir, "data")
-	if err := run(initdb, "-D", data, "-U", "postgres", "-A", "trust", "--no-sync"); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, run(initdb, "-D", data, "-U", "postgres", "-A", "trust", "--no-sync"))
 	var options strings.Builder
 	options.WriteString("-p " + port + " -c listen_addresses=127.0.0.1 -c unix_socket_directories=")
 	for _, setting := range settings {
@@ -74,9 +66,7 @@ func StartPostgres(t *testing.T, settings ...string) *Postgres {
 		return run(filepath.Join(filepath.Dir(initdb), "pg_ctl"), append([]string{"-D", data, "-w", "-l", filepath.Join(dir, "log"),
 			"-o", options.String()}, args...)...)
 	}}
-	if err := p.control("start"); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, p.control("start"))
 	t.Cleanup(func() {
 		if err := p.control("-m", "immediate", "stop"); err != nil {
 			t.Error(err)
@@ -117,9 +107,7 @@ func (p *Postgres) URL(address string) string {
 func (p *Postgres) Connect(t *testing.T, statements string) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), p.URL(p.Address))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(func() { _ = conn.Close(context.Background()) })
 	if _, err := conn.Exec(t.Context(), statements); err != nil {
 		t.Fatal(err)

@@ -37,9 +37,7 @@ type link struct {
 func Start(t *testing.T, server string) *Proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	p := &Proxy{server: server, address: l.Addr().String(), links: map[*link]bool{}}
 	wait := check.Accept(l, p.serve)
 	t.Cleanup(func() {
