@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -67,9 +66,7 @@ func TestCancel(t *testing.T) {
 			if !errors.Is(err, test.want) || (err == nil) != (test.want == nil) || err != nil && !strings.HasPrefix(err.Error(), `durable: cancel: job "x": `) {
 				t.Errorf("got %v, want %v", err, test.want)
 			}
-			if got := s.took(); got != test.did {
-				t.Errorf("it did %q, want %q", got, test.did)
-			}
+			s.did(t, test.did)
 			if err != nil {
 				return
 			}
@@ -89,8 +86,7 @@ func TestCancel(t *testing.T) {
 
 // A worker has ended the job between the two steps: it is cancelled.
 func TestCancel_TheMessageIsGone(t *testing.T) {
-	s := new(server)
-	q := fakeQueue(t, s, Config{})
+	s, q := fake(t, Config{})
 	q.mayNotDelete.Store(true)
 	s.stored = []*jetstream.RawStreamMsg{message(q, first, 9, nil)}
 	s.publish = func(m *nats.Msg) error {
@@ -107,8 +103,7 @@ func TestCancel_TheMessageIsGone(t *testing.T) {
 
 // A worker acknowledges the replacement of a cancelled job, and makes no attempt.
 func TestCheck_Cancelled(t *testing.T) {
-	s := new(server)
-	q := fakeQueue(t, s, Config{})
+	s, q := fake(t, Config{})
 	f := newFeed(q.attempts, 1)
 	f.receive(job(q.backend, s, "x", first, 7, nats.Header{headerDone: {"1"}, headerRevived: {"1"}}))
 	d := f.take()
@@ -132,37 +127,34 @@ func TestCancel_Withdraws(t *testing.T) {
 		"the context ends before":         {delivered: 9, ends: time.Second, took: time.Second, want: context.DeadlineExceeded},
 		"the context ends at that moment": {delivered: 9, ends: 15*time.Second + 1, took: 15 * time.Second},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := &server{fails: map[string]error{"info of first": test.fails}}
-				q := fakeQueue(t, s, Config{})
-				_, fresh := addConsumers(q, s)
-				fresh.now.Delivered.Stream = test.delivered
-				q.nc = connected(t, s)
-				ctx, began := t.Context(), time.Now()
-				if test.ends > 0 {
-					var cancel context.CancelFunc
-					ctx, cancel = context.WithTimeout(ctx, test.ends)
-					defer cancel()
-				}
-				s.stored = []*jetstream.RawStreamMsg{message(q, first, 9, nil)}
-				err := q.Cancel(ctx, "x")
-				if !errors.Is(err, test.want) || (err == nil) != (test.want == nil) || time.Since(began) != test.took {
-					t.Errorf("got %v after %v, want %v after %v", err, time.Since(began), test.want, test.took)
-				}
-				if err != nil && !strings.HasPrefix(err.Error(), `durable: cancel: job "x": it is cancelled, but a worker that has not responded may still begin an attempt: `) {
-					t.Error(err)
-				}
-				q.nc.Close()
-			})
+		bubble(t, name, func(t *testing.T) {
+			s := &server{fails: map[string]error{"info of first": test.fails}}
+			q := fakeQueue(t, s, Config{})
+			_, fresh := addConsumers(q, s)
+			fresh.now.Delivered.Stream = test.delivered
+			q.nc = connected(t, s)
+			ctx, began := t.Context(), time.Now()
+			if test.ends > 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, test.ends)
+				defer cancel()
+			}
+			s.stored = []*jetstream.RawStreamMsg{message(q, first, 9, nil)}
+			err := q.Cancel(ctx, "x")
+			if !errors.Is(err, test.want) || (err == nil) != (test.want == nil) || time.Since(began) != test.took {
+				t.Errorf("got %v after %v, want %v after %v", err, time.Since(began), test.want, test.took)
+			}
+			if err != nil && !strings.HasPrefix(err.Error(), `durable: cancel: job "x": it is cancelled, but a worker that has not responded may still begin an attempt: `) {
+				t.Error(err)
+			}
+			q.nc.Close()
 		})
 	}
 }
 
 // What a handler reports of a job that was cancelled is refused.
 func TestAbandon(t *testing.T) {
-	s := new(server)
-	q := fakeQueue(t, s, Config{})
+	s, q := fake(t, Config{})
 	job, left := q.newJob(deliver(q, s, first, nil)), 0
 	job.leave = func() { left++ }
 	job.abandon()
@@ -239,8 +231,7 @@ func TestCancelled_ItCannotBeRead(t *testing.T) {
 		want string
 	}{"done": {jetstream.ErrMsgNotFound, "last *; PUB responses"}, "no response": {nats.ErrTimeout, "last *"}} {
 		s := &server{last: func(string) (*jetstream.RawStreamMsg, error) { return nil, test.last }}
-		q := fakeQueue(t, s, Config{})
-		q.nc = connected(t, s)
+		q := online(t, s, Config{})
 		deliver(q, s, first, nil)
 		sub, err := q.nc.Subscribe("cancel", q.cancelled)
 		must(t, err)
@@ -270,15 +261,13 @@ func TestGet(t *testing.T) {
 		"dead":                        {dead, st.header(), with(StateDead, time.Time{})},
 		"cancelled, not acknowledged": {first, nats.Header{headerDone: {"1"}}, JobInfo{ID: "x", State: StateDone}},
 	} {
-		s := new(server)
-		q := fakeQueue(t, s, Config{})
+		s, q := fake(t, Config{})
 		s.stored = []*jetstream.RawStreamMsg{message(q, test.stage, 9, test.header)}
 		if got, err := q.Get(t.Context(), "x"); err != nil || got != test.want {
 			t.Errorf("%s: got %+v, %v, want %+v", name, got, err, test.want)
 		}
 	}
-	s := new(server)
-	q := fakeQueue(t, s, Config{})
+	s, q := fake(t, Config{})
 	if got, err := q.Get(t.Context(), "x"); !errors.Is(err, ErrNotFound) || got != (JobInfo{}) || err.Error() != `durable: get: job "x": not found` {
 		t.Errorf("got %+v, %v", got, err)
 	}
@@ -297,9 +286,7 @@ func (f fakeStream) PauseConsumer(ctx context.Context, name string, until time.T
 
 func TestPause_Consumers(t *testing.T) {
 	until := time.Date(2526, 1, 2, 0, 0, 0, 0, time.UTC)
-	s := new(server)
-	q := fakeQueue(t, s, Config{})
-	q.nc = connected(t, s)
+	s, q := fakeOnline(t, Config{})
 	if err := q.Pause(t.Context(), until); err != nil || s.took() != "pause again until 2526-01-02; pause first until 2526-01-02" {
 		t.Errorf("Pause: %v", err)
 	}

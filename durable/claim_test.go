@@ -132,8 +132,7 @@ func TestCheck(t *testing.T) {
 			last: func(q *Queue) (*jetstream.RawStreamMsg, error) { return message(q, mark, 9, claim(2, 1)), nil }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := new(server)
-			q := fakeQueue(t, s, Config{MaxCrashes: test.crashes})
+			s, q := fake(t, Config{MaxCrashes: test.crashes})
 			if test.slept {
 				q.gaps.ran = time.Now().Add(-q.config.Lease)
 			}
@@ -161,9 +160,7 @@ func TestCheck(t *testing.T) {
 			if got := q.check(t.Context(), d, test.alone); got != test.want {
 				t.Errorf("the verdict is %v, want %v", got, test.want)
 			}
-			if got := s.took(); got != test.did {
-				t.Errorf("it did %q, want %q", got, test.did)
-			}
+			s.did(t, test.did)
 			if has := q.leases.all[d.seq] == d; has != (test.want != skip) {
 				t.Errorf("the queue has the delivery: %t", has)
 			}
@@ -182,9 +179,7 @@ func TestCheck_TheClaimFails(t *testing.T) {
 	if got := q.check(t.Context(), d, false); got != skip {
 		t.Errorf("the verdict is %v, want skip", got)
 	}
-	if got := s.took(); got != "put mark; log: a job could not be claimed, it is handed back; nak in 20s" {
-		t.Errorf("it did %q", got)
-	}
+	s.did(t, "put mark; log: a job could not be claimed, it is handed back; nak in 20s")
 	if n := q.counts.handedBack.Load(); n != 1 {
 		t.Errorf("handed back %d times, want 1", n)
 	}
@@ -207,45 +202,39 @@ func TestCheck_AWaitOfAWorkerThatHasDied(t *testing.T) {
 		"due in more than a second": {due: 6 * time.Second, want: skip, did: "put mark; last *; nak in 6s"},
 		"the feed has stopped":      {due: 900 * time.Millisecond, stopped: true, want: begin, did: "put mark; last *; put mark"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := new(server)
-				q := fakeQueue(t, s, Config{})
-				s.publish = inTurn(refused)
-				failed := time.Now().Add(-time.Minute)
-				st := state{put: failed, kind: "other", lastError: "no", due: time.Now().Add(test.due), retry: failures(3, failed)}
-				h := st.header()
-				h[headerBegun], h[headerDelivery] = []string{"0"}, []string{"1"}
-				s.last = func(string) (*jetstream.RawStreamMsg, error) { return message(q, mark, 9, h), nil }
-				d := deliver(q, s, first, func(d *delivery) {
-					d.deliveries, d.state.user, d.state.retry = 2, nats.Header{"A": {"b"}}, failures(1, failed)
-				})
-				if test.stopped {
-					d.feed.stopped = true
-				}
-				if got := q.check(t.Context(), d, false); got != test.want {
-					t.Errorf("the verdict is %v, want %v", got, test.want)
-				}
-				if got := s.took(); got != test.did {
-					t.Errorf("it did %q, want %q", got, test.did)
-				}
-				if d.state.retry.Attempts() != 3 || d.state.lastError != "no" || get(d.state.user, "A") != "b" || d.state.kind != "other" {
-					t.Errorf("the state is %+v", d.state)
-				}
-				if test.want == skip && test.due <= short {
-					if _, waits := d.feed.waiting[d]; !waits || len(d.feed.waiting) != 1 {
-						t.Errorf("%d jobs wait, want this one", len(d.feed.waiting))
-					}
-				}
+		bubble(t, name, func(t *testing.T) {
+			s, q := fake(t, Config{})
+			s.publish = inTurn(refused)
+			failed := time.Now().Add(-time.Minute)
+			st := state{put: failed, kind: "other", lastError: "no", due: time.Now().Add(test.due), retry: failures(3, failed)}
+			h := st.header()
+			h[headerBegun], h[headerDelivery] = []string{"0"}, []string{"1"}
+			s.last = func(string) (*jetstream.RawStreamMsg, error) { return message(q, mark, 9, h), nil }
+			d := deliver(q, s, first, func(d *delivery) {
+				d.deliveries, d.state.user, d.state.retry = 2, nats.Header{"A": {"b"}}, failures(1, failed)
 			})
+			if test.stopped {
+				d.feed.stopped = true
+			}
+			if got := q.check(t.Context(), d, false); got != test.want {
+				t.Errorf("the verdict is %v, want %v", got, test.want)
+			}
+			s.did(t, test.did)
+			if d.state.retry.Attempts() != 3 || d.state.lastError != "no" || get(d.state.user, "A") != "b" || d.state.kind != "other" {
+				t.Errorf("the state is %+v", d.state)
+			}
+			if test.want == skip && test.due <= short {
+				if _, waits := d.feed.waiting[d]; !waits || len(d.feed.waiting) != 1 {
+					t.Errorf("%d jobs wait, want this one", len(d.feed.waiting))
+				}
+			}
 		})
 	}
 }
 
 // An older state does not replace the delivery's.
 func TestCatchUp_AnOlderState(t *testing.T) {
-	s := new(server)
-	q := fakeQueue(t, s, Config{})
+	s, q := fake(t, Config{})
 	old := state{put: time.Now(), lastError: "old", retry: failures(2, time.Now())}
 	s.last = func(string) (*jetstream.RawStreamMsg, error) { return message(q, mark, 9, old.header()), nil }
 	d := deliver(q, s, again, func(d *delivery) { d.deliveries, d.state.retry, d.state.lastError = 2, failures(2, time.Now()), "new" })
@@ -278,9 +267,7 @@ func TestHandBack(t *testing.T) {
 			d.msg.(*fakeMsg).err = test.failed
 			begun := d.begun
 			q.handBack(t.Context(), d, test.pause)
-			if got := s.took(); got != test.want {
-				t.Errorf("it did %q, want %q", got, test.want)
-			}
+			s.did(t, test.want)
 			if q.leases.all[7] != nil || q.counts.handedBack.Load() != 1 {
 				t.Errorf("the queue still has it, or counts %d", q.counts.handedBack.Load())
 			}
@@ -333,8 +320,7 @@ func TestHolds(t *testing.T) {
 			"is cancelled": {func(q *Queue, d *delivery) error { d.cancelled = true; q.check(t.Context(), d, false); return nil }, ""},
 			"has begun":    {func(q *Queue, d *delivery) error { return q.look(t.Context(), d) }, ""},
 		} {
-			s := new(server)
-			q := fakeQueue(t, s, Config{})
+			s, q := fake(t, Config{})
 			s.stored = []*jetstream.RawStreamMsg{message(q, first, 7, nil)}
 			d := deliver(q, s, first, nil)
 			s.holds = func(uint64) (*jetstream.RawStreamMsg, error) { return test.holds(d) }
@@ -388,8 +374,7 @@ func TestMarksExpire(t *testing.T) {
 		30*time.Second + time.Millisecond: {"86400s", "31s"},
 		math.MaxInt64:                     {"3153600000s", "3153600000s"},
 	} {
-		s := new(server)
-		q := fakeQueue(t, s, Config{Remember: remember})
+		s, q := fake(t, Config{Remember: remember})
 		d := deliver(q, s, first, nil)
 		if got := [2]string{get(q.config.mark(d, 1).Header, headerTTL), get(q.config.doneMark("x", time.Time{}).Header, headerTTL)}; got != want {
 			t.Errorf("Remember %v: a claim and a done mark live %v, want %v", remember, got, want)
@@ -403,8 +388,7 @@ func TestMarksExpire(t *testing.T) {
 
 // The mark of a job that is done names the time at which the job was put, if it was put with an id.
 func TestDoneMark(t *testing.T) {
-	s := new(server)
-	q := fakeQueue(t, s, Config{})
+	_, q := fake(t, Config{})
 	if m := q.config.doneMark("x", time.Time{}); get(m.Header, headerDone) != "1" || m.Header[headerPut] != nil || m.Subject != "retrywhen.q.job.x.mark" {
 		t.Errorf("without an id: %s, %v", m.Subject, m.Header)
 	}

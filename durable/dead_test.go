@@ -77,45 +77,43 @@ func TestDead(t *testing.T) {
 			}
 		})), "[]"), did: "-", looked: 40},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := &server{fails: map[string]error{test.fails: test.err}}
-				q := fakeQueue(t, s, Config{})
-				q.jobs = lastStream{fakeStream{s: s}, test.last}
-				s.stored = []*jetstream.RawStreamMsg{letter(q, "a", 3, nil), letter(q, "b", 4, nil), letter(q, "e", 6, nats.Header{headerDone: {"1"}}), revived(q, "b", 7),
-					letter(q, "c", 9, nil), message(q, first, 10, nil), letter(q, "d", 12, nil), message(q, first, 13, nil)}
-				if test.stored != nil {
-					s.stored = test.stored(q)
-				}
-				if test.removed {
-					s.last = func(string) (*jetstream.RawStreamMsg, error) { return nil, jetstream.ErrMsgNotFound }
-				}
-				ctx, cancel := context.WithCancelCause(t.Context())
-				defer cancel(nil)
-				if test.cancel < 0 {
+		bubble(t, name, func(t *testing.T) {
+			s := &server{fails: map[string]error{test.fails: test.err}}
+			q := fakeQueue(t, s, Config{})
+			q.jobs = lastStream{fakeStream{s: s}, test.last}
+			s.stored = []*jetstream.RawStreamMsg{letter(q, "a", 3, nil), letter(q, "b", 4, nil), letter(q, "e", 6, nats.Header{headerDone: {"1"}}), revived(q, "b", 7),
+				letter(q, "c", 9, nil), message(q, first, 10, nil), letter(q, "d", 12, nil), message(q, first, 13, nil)}
+			if test.stored != nil {
+				s.stored = test.stored(q)
+			}
+			if test.removed {
+				s.last = func(string) (*jetstream.RawStreamMsg, error) { return nil, jetstream.ErrMsgNotFound }
+			}
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			if test.cancel < 0 {
+				cancel(cause)
+			}
+			if test.err == errNoResponse {
+				time.AfterFunc(time.Second, func() { cancel(cause) })
+			}
+			var got []string
+			err := q.Dead()(ctx, func(l *DeadLetter) bool {
+				got = append(got, l.ID)
+				if len(got) == test.cancel {
 					cancel(cause)
 				}
-				if test.err == errNoResponse {
-					time.AfterFunc(time.Second, func() { cancel(cause) })
-				}
-				var got []string
-				err := q.Dead()(ctx, func(l *DeadLetter) bool {
-					got = append(got, l.ID)
-					if len(got) == test.cancel {
-						cancel(cause)
-					}
-					return len(got) != test.stop
-				})
-				if strings.Join(got, " ") != test.want || !errors.Is(err, test.end) || (err == nil) != (test.end == nil) {
-					t.Errorf("got %q, %v, want %q, %v", got, err, test.want, test.end)
-				}
-				if err != nil && test.end != cause && !strings.HasPrefix(err.Error(), "durable: dead: ") {
-					t.Errorf("got %v", err)
-				}
-				if got, looked := reads(s); test.did != "-" && got != test.did || looked != test.looked {
-					t.Errorf("it did %q, and looked at %d jobs, want %q, %d", got, looked, test.did, test.looked)
-				}
+				return len(got) != test.stop
 			})
+			if strings.Join(got, " ") != test.want || !errors.Is(err, test.end) || (err == nil) != (test.end == nil) {
+				t.Errorf("got %q, %v, want %q, %v", got, err, test.want, test.end)
+			}
+			if err != nil && test.end != cause && !strings.HasPrefix(err.Error(), "durable: dead: ") {
+				t.Errorf("got %v", err)
+			}
+			if got, looked := reads(s); test.did != "-" && got != test.did || looked != test.looked {
+				t.Errorf("it did %q, and looked at %d jobs, want %q, %d", got, looked, test.did, test.looked)
+			}
 		})
 	}
 }
@@ -136,8 +134,7 @@ func (l lastStream) Info(ctx context.Context, o ...jetstream.StreamInfoOpt) (*je
 
 // What is read from the headers of a dead letter.
 func TestDead_Fields(t *testing.T) {
-	s := new(server)
-	q := fakeQueue(t, s, Config{})
+	s, q := fake(t, Config{})
 	put, failed, died := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), time.Date(2026, 1, 3, 3, 4, 5, 6, time.UTC), time.Date(2026, 1, 4, 3, 4, 5, 6, time.UTC)
 	st := state{put: put, kind: "k", lastError: "no", user: nats.Header{"A": {"b"}}, retry: failures(3, failed)}
 	h := st.header()
@@ -154,9 +151,7 @@ func TestDead_Fields(t *testing.T) {
 // Revive stores the job, and removes the dead letter then.
 func TestRevive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := new(server)
-		q := fakeQueue(t, s, Config{})
-		q.nc = connected(t, s)
+		s, q := fakeOnline(t, Config{})
 		old := state{put: time.Now(), kind: "k", lastError: "no", user: nats.Header{"A": {"b"}}, retry: failures(3, time.Now())}
 		s.last = func(subject string) (*jetstream.RawStreamMsg, error) {
 			if subject != "retrywhen.q.job.x.*" {
@@ -183,8 +178,7 @@ func TestRevive(t *testing.T) {
 // Without the permission to delete messages Revive revives too. It finds that out once, at once.
 func TestRevive_MayNotDelete(t *testing.T) {
 	s := &server{fails: map[string]error{"delete 9": errNoResponse}}
-	q := fakeQueue(t, s, Config{})
-	q.nc = connected(t, s)
+	q := online(t, s, Config{})
 	q.jobs = forbiddingStream{fakeStream{s: s}, q.nc, "retrywhen-q"}
 	s.last = func(string) (*jetstream.RawStreamMsg, error) { return letter(q, "x", 9, nil), nil }
 	for i, want := range []string{"delete 9; log: messages cannot be deleted, the user lacks the permission: Stats counts the dead letters of revived jobs until the jobs have ended, and what was cancelled or forgotten comes back if the server is killed", ""} {
@@ -209,9 +203,7 @@ func TestAsk_EndsItsContext(t *testing.T) {
 
 // A refusal is found also if the request was sent late.
 func TestAsk_LateRefusal(t *testing.T) {
-	s := new(server)
-	q := fakeQueue(t, s, Config{})
-	q.nc = connected(t, s)
+	_, q := fakeOnline(t, Config{})
 	err := q.ask(t.Context(), "STREAM.MSG.DELETE.q", func(ctx context.Context) error {
 		time.Sleep(3 * askWait)
 		q.nc.Publish("forbidden.STREAM.MSG.DELETE.q", nil)
@@ -249,43 +241,40 @@ func TestRevive_Fails(t *testing.T) {
 		"no response":            {publish: []error{errNoResponse, errNoResponse, errNoResponse, errNoResponse, errNoResponse}, want: ErrNotStored, after: putTimeout},
 		"the queue is closed":    {publish: []error{errNoResponse, errNoResponse, errNoResponse}, closed: true, want: ErrClosed, after: 3 * time.Second},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := &server{fails: map[string]error{test.fails: errNo}}
-				q := fakeQueue(t, s, Config{})
-				q.nc = connected(t, s)
-				s.publish = inTurn(test.publish...)
-				s.last = func(subject string) (*jetstream.RawStreamMsg, error) {
-					switch {
-					case test.revived:
-						return revived(q, "x", 10), nil
-					case len(s.sent) > 0 && test.ours:
-						return message(q, first, 55, nats.Header{headerPut: s.lastSent().Header[headerPut]}), nil
-					case len(s.sent) > 0:
-						return message(q, first, 55, nats.Header{headerPut: {formatTime(time.Now().Add(time.Second))}}), nil
-					case test.none:
-						return nil, jetstream.ErrMsgNotFound
-					}
-					return letter(q, "x", 9, nil), test.last
+		bubble(t, name, func(t *testing.T) {
+			s := &server{fails: map[string]error{test.fails: errNo}}
+			q := online(t, s, Config{})
+			s.publish = inTurn(test.publish...)
+			s.last = func(subject string) (*jetstream.RawStreamMsg, error) {
+				switch {
+				case test.revived:
+					return revived(q, "x", 10), nil
+				case len(s.sent) > 0 && test.ours:
+					return message(q, first, 55, nats.Header{headerPut: s.lastSent().Header[headerPut]}), nil
+				case len(s.sent) > 0:
+					return message(q, first, 55, nats.Header{headerPut: {formatTime(time.Now().Add(time.Second))}}), nil
+				case test.none:
+					return nil, jetstream.ErrMsgNotFound
 				}
-				if test.closed {
-					time.AfterFunc(3*time.Second, func() { q.cancel(ErrClosed) })
-				}
-				began := time.Now()
-				err := q.Revive(t.Context(), "x")
-				if !errors.Is(err, test.want) || (err == nil) != (test.want == nil) || err != nil && !strings.HasPrefix(err.Error(), test.text) {
-					t.Errorf("got %v, want %v, %s", err, test.want, test.text)
-				}
-				if got := outcomesOf(s); test.after == 0 && got != test.did {
-					t.Errorf("it did %q, want %q", got, test.did)
-				}
-				if got := time.Since(began); test.after != 0 && got != test.after {
-					t.Errorf("it took %v, want %v", got, test.after)
-				}
-				if got := q.counts.put.Load(); (got == 1) != (err == nil) {
-					t.Errorf("it counts %d", got)
-				}
-			})
+				return letter(q, "x", 9, nil), test.last
+			}
+			if test.closed {
+				time.AfterFunc(3*time.Second, func() { q.cancel(ErrClosed) })
+			}
+			began := time.Now()
+			err := q.Revive(t.Context(), "x")
+			if !errors.Is(err, test.want) || (err == nil) != (test.want == nil) || err != nil && !strings.HasPrefix(err.Error(), test.text) {
+				t.Errorf("got %v, want %v, %s", err, test.want, test.text)
+			}
+			if got := outcomesOf(s); test.after == 0 && got != test.did {
+				t.Errorf("it did %q, want %q", got, test.did)
+			}
+			if got := time.Since(began); test.after != 0 && got != test.after {
+				t.Errorf("it took %v, want %v", got, test.after)
+			}
+			if got := q.counts.put.Load(); (got == 1) != (err == nil) {
+				t.Errorf("it counts %d", got)
+			}
 		})
 	}
 }
@@ -311,8 +300,7 @@ func TestReviveAll(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &server{fails: map[string]error{test.fails: errNo}}
-			q := fakeQueue(t, s, Config{})
-			q.nc = connected(t, s)
+			q := online(t, s, Config{})
 			s.stored = []*jetstream.RawStreamMsg{letter(q, "a", 2, nil), letter(q, "b", 3, nil), letter(q, "c", 4, nil)}
 			s.publish = inTurn(test.publish...)
 			got, err := q.ReviveAll(t.Context(), test.keep)
@@ -338,8 +326,7 @@ func TestReviveAll(t *testing.T) {
 // Without the permission, no further deletion is sent.
 func TestReviveAll_MayNotDelete(t *testing.T) {
 	s := &server{fails: make(map[string]error)}
-	q := fakeQueue(t, s, Config{})
-	q.nc = connected(t, s)
+	q := online(t, s, Config{})
 	q.jobs = forbiddingStream{fakeStream{s: s}, q.nc, "retrywhen-q"}
 	for i := range 600 {
 		s.stored = append(s.stored, letter(q, fmt.Sprint(i), uint64(i+1), nil))
@@ -369,9 +356,7 @@ func (f forbiddingStream) DeleteMsg(ctx context.Context, seq uint64) error {
 
 // A refusal of another request is not taken for that of the own one.
 func TestAsk_AnotherRefusal(t *testing.T) {
-	s := new(server)
-	q := fakeQueue(t, s, Config{})
-	q.nc = connected(t, s)
+	s, q := fakeOnline(t, Config{})
 	q.jobs = forbiddingStream{fakeStream{s: s}, q.nc, "another"}
 	err := q.ask(t.Context(), "STREAM.MSG.DELETE.retrywhen-q", func(ctx context.Context) error {
 		err := q.jobs.DeleteMsg(ctx, 9)
@@ -385,8 +370,7 @@ func TestAsk_AnotherRefusal(t *testing.T) {
 
 // The end of ctx ends ReviveAll with its error.
 func TestReviveAll_EndedContext(t *testing.T) {
-	s := new(server)
-	q := fakeQueue(t, s, Config{})
+	s, q := fake(t, Config{})
 	s.stored = []*jetstream.RawStreamMsg{letter(q, "a", 2, nil), letter(q, "b", 3, nil)}
 	ctx, cancel := context.WithCancel(t.Context())
 	n, err := q.ReviveAll(ctx, func(*DeadLetter) bool { cancel(); return false })
@@ -397,8 +381,7 @@ func TestReviveAll_EndedContext(t *testing.T) {
 
 // A panic of keep reaches the caller.
 func TestReviveAll_KeepPanics(t *testing.T) {
-	s := new(server)
-	q := fakeQueue(t, s, Config{})
+	s, q := fake(t, Config{})
 	s.stored = []*jetstream.RawStreamMsg{letter(q, "a", 2, nil)}
 	defer func() {
 		if v := recover(); v != "no" {
@@ -475,9 +458,7 @@ func TestForget(t *testing.T) {
 			if !errors.Is(err, test.want) || (err == nil) != (test.want == nil) || err != nil && !strings.HasPrefix(err.Error(), test.text) {
 				t.Errorf("got %v, want %v, %s", err, test.want, test.text)
 			}
-			if got := s.took(); got != test.did {
-				t.Errorf("it did %q, want %q", got, test.did)
-			}
+			s.did(t, test.did)
 			if !strings.Contains(test.did, "put") {
 				return
 			}
@@ -502,21 +483,17 @@ func TestBoundDead(t *testing.T) {
 		"they cannot be removed": {n: 9, fails: "purge retrywhen.q.job.*.dead, keep 5",
 			want: "consumer count-dead" + fmt.Sprintf(tooMany, 4) + "; log: the number of dead letters could not be bounded"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := &server{pending: map[string]uint64{"count-dead": test.n}, fails: map[string]error{test.fails: errNo}}
-				q := fakeQueue(t, s, Config{MaxDead: 5})
-				for _, c := range []struct {
-					after time.Duration
-					want  string
-				}{{0, test.want}, {0, ""}, {time.Second - 1, ""}, {1, test.want}, {time.Second - 1, ""}, {time.Hour, test.want}} {
-					time.Sleep(c.after)
-					q.bound.check(t.Context())
-					if got := s.took(); got != c.want {
-						t.Errorf("it did %q, want %q", got, c.want)
-					}
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			s := &server{pending: map[string]uint64{"count-dead": test.n}, fails: map[string]error{test.fails: errNo}}
+			q := fakeQueue(t, s, Config{MaxDead: 5})
+			for _, c := range []struct {
+				after time.Duration
+				want  string
+			}{{0, test.want}, {0, ""}, {time.Second - 1, ""}, {1, test.want}, {time.Second - 1, ""}, {time.Hour, test.want}} {
+				time.Sleep(c.after)
+				q.bound.check(t.Context())
+				s.did(t, c.want)
+			}
 		})
 	}
 }

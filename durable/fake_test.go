@@ -15,6 +15,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -92,6 +93,20 @@ func (s *server) took() string {
 	all := strings.Join(s.log, "; ")
 	s.log = nil
 	return all
+}
+
+// did fails the test unless this is what was recorded since the last call.
+func (s *server) did(t *testing.T, want string) {
+	t.Helper()
+	if got := s.took(); got != want {
+		t.Errorf("it did %q, want %q", got, want)
+	}
+}
+
+// bubble runs a subtest in a bubble.
+func bubble(t *testing.T, name string, test func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
 }
 
 // lastSent returns the last message that was published.
@@ -226,6 +241,20 @@ func fakeQueue(t *testing.T, s *server, c Config) *Queue {
 	s.seq = 100
 	q.cancels = new(nats.Subscription) // it is a worker
 	return q
+}
+
+// fake returns a queue on a server that has nothing and stores everything.
+func fake(t *testing.T, c Config) (*server, *Queue) {
+	t.Helper()
+	s := new(server)
+	return s, fakeQueue(t, s, c)
+}
+
+// fakeOnline returns such a queue, which is connected.
+func fakeOnline(t *testing.T, c Config) (*server, *Queue) {
+	t.Helper()
+	s := new(server)
+	return s, online(t, s, c)
 }
 
 // fakeLog records the messages of a logger. Their attributes must be complete: each has a name, one is the queue's.

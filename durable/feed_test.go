@@ -242,8 +242,7 @@ func TestFeed_ItsQueueIsClosed(t *testing.T) {
 // run requests due retries and fresh jobs.
 func TestFeedRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := new(server)
-		q := fakeQueue(t, s, Config{})
+		s, q := fake(t, Config{})
 		addConsumers(q, s)
 		f := newFeed(q.attempts, 1)
 		ended := make(chan struct{})
@@ -358,8 +357,7 @@ func TestHasIdle(t *testing.T) {
 // All requests end first, then all jobs that are ready are handed back, except at the end.
 func TestHandBackIdle(t *testing.T) {
 	for stopped, want := range map[bool]string{false: "drain again; drain first; nak; nak; nak", true: "drain again; drain first"} {
-		s := new(server)
-		q := fakeQueue(t, s, Config{})
+		s, q := fake(t, Config{})
 		addConsumers(q, s)
 		f := newFeed(q.attempts, 1)
 		for _, p := range f.pumps {
@@ -386,8 +384,7 @@ func TestHandBackIdle(t *testing.T) {
 // A job may wait for a worker for idleTime. Only the feed whose workers are all busy hands its jobs back.
 func TestHandBackIdle_After(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := new(server)
-		q := fakeQueue(t, s, Config{})
+		s, q := fake(t, Config{})
 		for i := range 2 {
 			f := newFeed(q.attempts, 1)
 			f.running = i
@@ -401,9 +398,7 @@ func TestHandBackIdle_After(t *testing.T) {
 			time.Sleep(c.after)
 			q.handBackIdle(time.Now())
 			q.tasks.Wait()
-			if got := s.took(); got != c.want {
-				t.Errorf("it did %q, want %q", got, c.want)
-			}
+			s.did(t, c.want)
 		}
 	})
 }

@@ -15,14 +15,11 @@ import (
 
 // A hook that panics is logged: the job has ended, and the worker goes on.
 func TestCallEndHooks_APanic(t *testing.T) {
-	s := new(server)
-	q := fakeQueue(t, s, Config{Policy: retry.Default.With(retry.OnDone(func(context.Context, retry.Result) { panic("no") }))})
+	s, q := fake(t, Config{Policy: retry.Default.With(retry.OnDone(func(context.Context, retry.Result) { panic("no") }))})
 	if err := q.newJob(deliver(q, s, first, nil)).Done(); err != nil {
 		t.Error(err)
 	}
-	if got := s.took(); got != "put mark; ack; log: a hook of the policy panicked" {
-		t.Errorf("it did %q", got)
-	}
+	s.did(t, "put mark; ack; log: a hook of the policy panicked")
 }
 
 // An outcome that is not stored calls no hook.

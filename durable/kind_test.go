@@ -79,8 +79,7 @@ func TestDone_RefundsTheKindsBudget(t *testing.T) {
 // A kind that has no handler is handed back for a moment, and logged once a minute.
 func TestUnknownKind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := new(server)
-		q := fakeQueue(t, s, Config{})
+		s, q := fake(t, Config{})
 		const line = "log: a job's kind has no handler here, such jobs are handed back; "
 		for _, test := range []struct {
 			kind       string

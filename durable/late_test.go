@@ -41,8 +41,7 @@ func TestCheck_TheConnectionIsClosed(t *testing.T) {
 func TestWork_TheClaimOutlastsTheEnd(t *testing.T) {
 	for _, back := range []time.Duration{12 * time.Second, 3 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
-			s := new(server)
-			q := workQueue(t, s, Config{})
+			s, q := fakeWork(t, Config{})
 			end := time.Now().Add(back)
 			s.publish = func(*nats.Msg) error {
 				if time.Now().Before(end) {

@@ -30,8 +30,7 @@ func TestExtendLeases(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			const lease = 20 * time.Second
-			s := new(server)
-			q := fakeQueue(t, s, Config{Lease: lease})
+			s, q := fake(t, Config{Lease: lease})
 			if !test.offline {
 				q.nc = connected(t, s)
 			}
@@ -54,9 +53,7 @@ func TestExtendLeases(t *testing.T) {
 			if !late.until.Equal(earlier) {
 				t.Error("the lease of a job that came later was extended")
 			}
-			if got := s.took(); got != test.did {
-				t.Errorf("it did %q, want %q", got, test.did)
-			}
+			s.did(t, test.did)
 			if heard := !q.gaps.heard.Before(before); heard != test.extended {
 				t.Errorf("the server has responded: %t", heard)
 			}
@@ -66,9 +63,7 @@ func TestExtendLeases(t *testing.T) {
 
 // An extension that waits for the server ends with the queue: Close waits for it.
 func TestExtendLeases_TheQueueIsClosed(t *testing.T) {
-	s := new(server)
-	q := fakeQueue(t, s, Config{Lease: time.Minute})
-	q.nc = connected(t, s)
+	s, q := fakeOnline(t, Config{Lease: time.Minute})
 	s.silent.Store(true)
 	before := s.pinged.Load()
 	q.tasks.Go(q.extendLeases)
@@ -167,22 +162,18 @@ func TestGaps(t *testing.T) {
 
 // What was delivered cannot be acknowledged: the delivery is dropped, and comes once more.
 func TestDrop(t *testing.T) {
-	s := new(server)
-	q := fakeQueue(t, s, Config{})
+	s, q := fake(t, Config{})
 	d := deliver(q, s, first, nil)
 	d.msg.(*fakeMsg).err = errors.New("no")
 	q.drop(t.Context(), d, true)
 	q.drop(t.Context(), d, true)
-	if got := s.took(); got != "ack; log: a delivery could not be acknowledged" {
-		t.Errorf("it did %q", got)
-	}
+	s.did(t, "ack; log: a delivery could not be acknowledged")
 }
 
 // A queue that has nothing to do for longer than half a lease sees no gap, and extends its leases four times per lease.
 func TestKeepLeases_AQuietTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := new(server)
-		q := fakeQueue(t, s, Config{Lease: 4 * time.Second})
+		s, q := fake(t, Config{Lease: 4 * time.Second})
 		deliver(q, s, first, func(d *delivery) { d.busy = true })
 		q.tasks.Go(q.keepLeases)
 		time.Sleep(3100 * time.Millisecond)
@@ -202,8 +193,7 @@ func TestKeepLeases_AQuietTime(t *testing.T) {
 func TestCompareClocks(t *testing.T) {
 	const warning = "log: the clocks of this machine and of the server differ by more than a lease: synchronize them"
 	synctest.Test(t, func(t *testing.T) {
-		s := new(server)
-		q := fakeQueue(t, s, Config{Lease: 20 * time.Second})
+		s, q := fake(t, Config{Lease: 20 * time.Second})
 		for _, test := range []struct {
 			server, took, want time.Duration
 			did                string
@@ -249,8 +239,7 @@ func TestWasSet(t *testing.T) {
 // A worker whose clock is ahead stores a retry by the server's clock, and does not give up early.
 func TestFail_AClockThatIsAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := new(server)
-		q := fakeQueue(t, s, Config{Policy: retry.New(backoff.Constant(5*time.Second).Jitter(jitter.None), retry.Within(10*time.Second))})
+		s, q := fake(t, Config{Policy: retry.New(backoff.Constant(5*time.Second).Jitter(jitter.None), retry.Within(10*time.Second))})
 		_, fresh := addConsumers(q, s)
 		server := time.Now().Add(-20 * time.Second)
 		fresh.now.TimeStamp = server

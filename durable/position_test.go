@@ -35,8 +35,7 @@ func TestResume(t *testing.T) {
 		"at the end":        {stored: "5"},
 		"another type":      {stored: `{"N":1}`, end: `durable: resume: job x: the stored position {"N":1} is not a int: json: cannot unmarshal object`},
 	} {
-		s := new(server)
-		q := fakeQueue(t, s, Config{})
+		s, q := fake(t, Config{})
 		d := deliver(q, s, first, func(d *delivery) { d.state.position = []byte(test.stored) })
 		job := q.newJob(d)
 		r := Resume(job, 0, func(at int) stream.Stream[int] { return numbers(at, 5) }, last)
@@ -52,8 +51,7 @@ func TestResume(t *testing.T) {
 
 // Where the consumer stops, the next run goes on: a value that it has refused comes again.
 func TestResume_TheConsumerStops(t *testing.T) {
-	s := new(server)
-	q := fakeQueue(t, s, Config{Policy: later1})
+	s, q := fake(t, Config{Policy: later1})
 	job := q.newJob(deliver(q, s, first, nil))
 	r := Resume(job, row{"a", 0}, func(at row) stream.Stream[int] { return numbers(at.N, 9) }, func(at row, v int) row { return row{at.Table, v} })
 	if err := r(t.Context(), func(v int) bool { return v < 3 }); err != nil {
@@ -91,17 +89,14 @@ func TestResume_Stored(t *testing.T) {
 		"it is as large as it may": {run: runText(big[1:]), report: func(j *Job) { j.Fail(errNo) }, did: "put later; ack", want: `"` + big[1:] + `"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := new(server)
-			q := fakeQueue(t, s, Config{Policy: later1})
+			s, q := fake(t, Config{Policy: later1})
 			q.bound.next.Store(time.Now().Add(time.Hour).UnixNano())
 			job := q.newJob(deliver(q, s, first, func(d *delivery) { d.state.position = []byte(test.stored) }))
 			if err := test.run(job); err != nil {
 				t.Error(err)
 			}
 			test.report(job)
-			if got := s.took(); got != test.did {
-				t.Errorf("it did %q, want %q", got, test.did)
-			}
+			s.did(t, test.did)
 			if got := get(s.lastSent().Header, headerAt); got != test.want {
 				t.Errorf("stored is %s, want %s", got, test.want)
 			}
@@ -129,8 +124,7 @@ func runText(s string) func(*Job) error {
 
 // A worker takes the position of a mark over, also without a failure.
 func TestCatchUp_Position(t *testing.T) {
-	s := new(server)
-	q := fakeQueue(t, s, Config{})
+	s, q := fake(t, Config{})
 	st := state{position: []byte("5")}
 	s.last = func(string) (*jetstream.RawStreamMsg, error) { return message(q, mark, 9, st.header()), nil }
 	d := deliver(q, s, first, func(d *delivery) { d.deliveries, d.state.position = 2, []byte("1") })

@@ -54,39 +54,37 @@ func TestConsume_EndsWhenItHasEnough(t *testing.T) {
 		"the ready jobs are more": {n: 9, ready: [2]int{5 * mib, 5 * mib}, sizes: []int{0, 0, 1}},
 		"both at once":            {n: 2, sizes: []int{4 * mib, 4 * mib}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := new(server)
-				p, c := fakePump(t, s, 1)
-				p.feed.pumps[0].bytes, p.bytes = test.ready[0], test.ready[1]
-				ended := consumeAsync(p, test.n)
-				synctest.Wait()
-				for i, size := range test.sizes {
-					select {
-					case <-ended:
-						t.Fatalf("it has ended after %d jobs, want %d", i, len(test.sizes))
-					default:
-					}
-					m := job(p.feed.a.backend, s, "x", first, uint64(i+1), nil)
-					m.data = large[:size]
-					c.last().handler(m)
-					synctest.Wait()
-				}
+		bubble(t, name, func(t *testing.T) {
+			s := new(server)
+			p, c := fakePump(t, s, 1)
+			p.feed.pumps[0].bytes, p.bytes = test.ready[0], test.ready[1]
+			ended := consumeAsync(p, test.n)
+			synctest.Wait()
+			for i, size := range test.sizes {
 				select {
-				case err := <-ended:
-					if err != nil {
-						t.Error(err)
-					}
+				case <-ended:
+					t.Fatalf("it has ended after %d jobs, want %d", i, len(test.sizes))
 				default:
-					t.Fatalf("it has not ended after %d jobs", len(test.sizes))
 				}
-				m := job(p.feed.a.backend, s, "x", first, 99, nil)
-				m.data = large
+				m := job(p.feed.a.backend, s, "x", first, uint64(i+1), nil)
+				m.data = large[:size]
 				c.last().handler(m)
-				if got := s.took(); got != "consume first; drain first" || len(p.ready) != len(test.sizes)+1 {
-					t.Errorf("it did %q and has %d jobs, want %d", got, len(p.ready), len(test.sizes)+1)
+				synctest.Wait()
+			}
+			select {
+			case err := <-ended:
+				if err != nil {
+					t.Error(err)
 				}
-			})
+			default:
+				t.Fatalf("it has not ended after %d jobs", len(test.sizes))
+			}
+			m := job(p.feed.a.backend, s, "x", first, 99, nil)
+			m.data = large
+			c.last().handler(m)
+			if got := s.took(); got != "consume first; drain first" || len(p.ready) != len(test.sizes)+1 {
+				t.Errorf("it did %q and has %d jobs, want %d", got, len(p.ready), len(test.sizes)+1)
+			}
 		})
 	}
 }
@@ -141,24 +139,20 @@ func TestConsume_Ends(t *testing.T) {
 		"the consumer is gone":   {do: func(_ *pump, run *fakeConsume) { run.failed(jetstream.ErrConsumerDeleted) }, want: "stop first", err: jetstream.ErrConsumerDeleted},
 		"the connection is lost": {do: func(_ *pump, run *fakeConsume) { run.failed(jetstream.ErrNoHeartbeat); synctest.Wait(); run.end() }},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := new(server)
-				p, c := fakePump(t, s, 1)
-				c.lingers = true
-				ended := consumeAsync(p, 5)
-				synctest.Wait()
-				if got := s.took(); got != "consume first" || len(ended) != 0 {
-					t.Errorf("it did %q, and has ended: %d", got, len(ended))
-				}
-				test.do(p, c.last())
-				if err := <-ended; err != test.err {
-					t.Errorf("got %v, want %v", err, test.err)
-				}
-				if got := s.took(); got != test.want {
-					t.Errorf("it did %q, want %q", got, test.want)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			s := new(server)
+			p, c := fakePump(t, s, 1)
+			c.lingers = true
+			ended := consumeAsync(p, 5)
+			synctest.Wait()
+			if got := s.took(); got != "consume first" || len(ended) != 0 {
+				t.Errorf("it did %q, and has ended: %d", got, len(ended))
+			}
+			test.do(p, c.last())
+			if err := <-ended; err != test.err {
+				t.Errorf("got %v, want %v", err, test.err)
+			}
+			s.did(t, test.want)
 		})
 	}
 }
@@ -211,21 +205,19 @@ func TestFatal(t *testing.T) {
 		"no heartbeat, no response":       {err: jetstream.ErrNoHeartbeat, info: errNoResponse, did: "info of first", after: 5 * time.Second},
 		"no heartbeat, no connection":     {err: jetstream.ErrNoHeartbeat, disconnected: true, info: jetstream.ErrConsumerNotFound},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := &server{fails: map[string]error{"info of first": test.info}}
-				p, _ := fakePump(t, s, 1)
-				if !test.disconnected {
-					p.feed.a.nc = connected(t, s)
-				}
-				began := time.Now()
-				if got := p.fatal(test.err); got != test.want {
-					t.Errorf("got %v, want %v", got, test.want)
-				}
-				if got := s.took(); got != test.did || time.Since(began) != test.after {
-					t.Errorf("it did %q in %v, want %q in %v", got, time.Since(began), test.did, test.after)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			s := &server{fails: map[string]error{"info of first": test.info}}
+			p, _ := fakePump(t, s, 1)
+			if !test.disconnected {
+				p.feed.a.nc = connected(t, s)
+			}
+			began := time.Now()
+			if got := p.fatal(test.err); got != test.want {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+			if got := s.took(); got != test.did || time.Since(began) != test.after {
+				t.Errorf("it did %q in %v, want %q in %v", got, time.Since(began), test.did, test.after)
+			}
 		})
 	}
 }
@@ -245,38 +237,36 @@ func TestDrain(t *testing.T) {
 		"the connection is lost": {drained: never, lost: 3*time.Second + time.Millisecond, want: 3050 * time.Millisecond},
 		"there is no connection": {drained: never},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := new(server)
-				p, c := fakePump(t, s, 1)
-				nc := connected(t, s)
-				p.feed.a.nc = nc
-				p.drain()
-				if got := s.took(); got != "" {
-					t.Errorf("without a Consume it did %q", got)
-				}
-				c.lingers = true
-				ended := consumeAsync(p, 5)
-				synctest.Wait()
-				s.took()
-				began := time.Now()
-				if test.drained == 0 {
-					c.lingers = false
-				} else {
-					time.AfterFunc(test.drained, c.last().end)
-				}
-				if test.lost == 0 {
-					nc.Close()
-				} else {
-					time.AfterFunc(test.lost, nc.Close)
-				}
-				p.drain()
-				if got := s.took(); got != "drain first" || time.Since(began) != test.want {
-					t.Errorf("it did %q in %v, want it to drain in %v", got, time.Since(began), test.want)
-				}
-				c.last().end()
-				<-ended
-			})
+		bubble(t, name, func(t *testing.T) {
+			s := new(server)
+			p, c := fakePump(t, s, 1)
+			nc := connected(t, s)
+			p.feed.a.nc = nc
+			p.drain()
+			if got := s.took(); got != "" {
+				t.Errorf("without a Consume it did %q", got)
+			}
+			c.lingers = true
+			ended := consumeAsync(p, 5)
+			synctest.Wait()
+			s.took()
+			began := time.Now()
+			if test.drained == 0 {
+				c.lingers = false
+			} else {
+				time.AfterFunc(test.drained, c.last().end)
+			}
+			if test.lost == 0 {
+				nc.Close()
+			} else {
+				time.AfterFunc(test.lost, nc.Close)
+			}
+			p.drain()
+			if got := s.took(); got != "drain first" || time.Since(began) != test.want {
+				t.Errorf("it did %q in %v, want it to drain in %v", got, time.Since(began), test.want)
+			}
+			c.last().end()
+			<-ended
 		})
 	}
 }
@@ -295,47 +285,45 @@ func TestPumpRun(t *testing.T) {
 		"none is, for a while": {drained: [3]time.Duration{3 * time.Second, 2 * time.Second, 4 * time.Second}, want: 4 * time.Second},
 		"none is":              {drained: [3]time.Duration{never, never, never}, want: settleTime},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := new(server)
-				p, c := fakePump(t, s, 2)
-				f := p.feed
-				f.a.nc = connected(t, s)
-				ended := make(chan time.Time, 1)
-				go func() { p.run(); ended <- time.Now() }()
-				for i, after := range test.drained {
-					synctest.Wait()
-					if got := s.took(); got != "consume first" || c.last().n != 2 {
-						t.Fatalf("request %d: it did %q, for %d jobs", i+1, got, c.last().n)
-					}
-					c.lingers = after > 0
-					if i == 2 {
-						break
-					}
-					for j := range 2 {
-						c.last().handler(job(f.a.backend, s, "x", first, uint64(2*i+j+1), nil))
-					}
-					synctest.Wait()
-					if got := s.took(); got != "drain first" {
-						t.Fatalf("after request %d it did %q", i+1, got)
-					}
-					for range 2 {
-						f.take()
-					}
-					f.release(time.Second)
-					f.release(time.Second)
+		bubble(t, name, func(t *testing.T) {
+			s := new(server)
+			p, c := fakePump(t, s, 2)
+			f := p.feed
+			f.a.nc = connected(t, s)
+			ended := make(chan time.Time, 1)
+			go func() { p.run(); ended <- time.Now() }()
+			for i, after := range test.drained {
+				synctest.Wait()
+				if got := s.took(); got != "consume first" || c.last().n != 2 {
+					t.Fatalf("request %d: it did %q, for %d jobs", i+1, got, c.last().n)
 				}
-				for i, after := range test.drained {
-					if after > 0 {
-						time.AfterFunc(after, c.all[i].end)
-					}
+				c.lingers = after > 0
+				if i == 2 {
+					break
 				}
-				began := time.Now()
-				f.close(nil)
-				if got := (<-ended).Sub(began); got != test.want || s.took() != "drain first" {
-					t.Errorf("it has ended after %v, want %v", got, test.want)
+				for j := range 2 {
+					c.last().handler(job(f.a.backend, s, "x", first, uint64(2*i+j+1), nil))
 				}
-			})
+				synctest.Wait()
+				if got := s.took(); got != "drain first" {
+					t.Fatalf("after request %d it did %q", i+1, got)
+				}
+				for range 2 {
+					f.take()
+				}
+				f.release(time.Second)
+				f.release(time.Second)
+			}
+			for i, after := range test.drained {
+				if after > 0 {
+					time.AfterFunc(after, c.all[i].end)
+				}
+			}
+			began := time.Now()
+			f.close(nil)
+			if got := (<-ended).Sub(began); got != test.want || s.took() != "drain first" {
+				t.Errorf("it has ended after %v, want %v", got, test.want)
+			}
 		})
 	}
 }
@@ -355,9 +343,7 @@ func TestPumpRun_ALatePause(t *testing.T) {
 		}
 		p.feed.release(time.Second)
 		synctest.Wait()
-		if got := s.took(); got != "consume first; drain first; consume first" {
-			t.Errorf("it did %q", got)
-		}
+		s.did(t, "consume first; drain first; consume first")
 		p.feed.close(nil)
 	})
 }
@@ -376,9 +362,7 @@ func TestPumpRun_Fails(t *testing.T) {
 		if err := p.feed.err(); !errors.Is(err, ErrGone) || !errors.Is(err, jetstream.ErrConsumerDeleted) || !strings.HasPrefix(err.Error(), "durable: work: ") {
 			t.Errorf("got %v, want ErrGone", err)
 		}
-		if got := s.took(); got != "consume first" {
-			t.Errorf("it did %q", got)
-		}
+		s.did(t, "consume first")
 	})
 }
 
@@ -405,52 +389,47 @@ func TestReceive(t *testing.T) {
 			f.a.leases.add(&delivery{seq: 42, busy: true, put: m.meta.Timestamp.Add(-1)})
 		}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := new(server)
-				q := fakeQueue(t, s, Config{Lease: 8 * time.Second})
-				addConsumers(q, s)
-				signal := retry.NewSignal()
-				signal.Fire()
-				q.Handle("k", retry.New(backoff.Constant(time.Second), retry.ResetOn(signal)), noHandler)
-				f := newFeed(q.attempts, 1)
-				if test.stage == "" {
-					test.stage = first
+		bubble(t, name, func(t *testing.T) {
+			s, q := fake(t, Config{Lease: 8 * time.Second})
+			addConsumers(q, s)
+			signal := retry.NewSignal()
+			signal.Fire()
+			q.Handle("k", retry.New(backoff.Constant(time.Second), retry.ResetOn(signal)), noHandler)
+			f := newFeed(q.attempts, 1)
+			if test.stage == "" {
+				test.stage = first
+			}
+			m := job(q.backend, s, "x", test.stage, 42, test.header)
+			m.meta.NumDelivered = 5
+			put := m.meta.Timestamp
+			if test.change != nil {
+				test.change(m, f)
+			}
+			time.Sleep(4*time.Second + 1) // a gap of more than half a lease
+			now := time.Now()
+			f.receive(m)
+			s.did(t, test.want)
+			if got := [2]int{len(f.pumps[0].ready), len(f.pumps[1].ready)}; got != test.ready {
+				t.Fatalf("%v are ready, want %v", got, test.ready)
+			}
+			if q.gaps.suspect != now.Add(time.Second) {
+				t.Errorf("deliveries are suspect until %v, want a second from now", q.gaps.suspect)
+			}
+			for i, p := range f.pumps {
+				if p.bytes != 4*test.ready[i] {
+					t.Errorf("%d bytes are ready", p.bytes)
 				}
-				m := job(q.backend, s, "x", test.stage, 42, test.header)
-				m.meta.NumDelivered = 5
-				put := m.meta.Timestamp
-				if test.change != nil {
-					test.change(m, f)
-				}
-				time.Sleep(4*time.Second + 1) // a gap of more than half a lease
-				now := time.Now()
-				f.receive(m)
-				if got := s.took(); got != test.want {
-					t.Errorf("it did %q, want %q", got, test.want)
-				}
-				if got := [2]int{len(f.pumps[0].ready), len(f.pumps[1].ready)}; got != test.ready {
-					t.Fatalf("%v are ready, want %v", got, test.ready)
-				}
-				if q.gaps.suspect != now.Add(time.Second) {
-					t.Errorf("deliveries are suspect until %v, want a second from now", q.gaps.suspect)
-				}
-				for i, p := range f.pumps {
-					if p.bytes != 4*test.ready[i] {
-						t.Errorf("%d bytes are ready", p.bytes)
+				for _, d := range p.ready {
+					want := delivery{id: "x", stage: test.stage, msg: m, seq: 42, last: 42, deliveries: 5, put: put, feed: f, received: now,
+						until: now.Add(8 * time.Second), state: test.state}
+					if !reflect.DeepEqual(*d, want) {
+						t.Errorf("got %+v, want %+v", *d, want)
 					}
-					for _, d := range p.ready {
-						want := delivery{id: "x", stage: test.stage, msg: m, seq: 42, last: 42, deliveries: 5, put: put, feed: f, received: now,
-							until: now.Add(8 * time.Second), state: test.state}
-						if !reflect.DeepEqual(*d, want) {
-							t.Errorf("got %+v, want %+v", *d, want)
-						}
-						if q.leases.all[42] != d {
-							t.Error("the lease is not kept")
-						}
+					if q.leases.all[42] != d {
+						t.Error("the lease is not kept")
 					}
 				}
-			})
+			}
 		})
 	}
 }

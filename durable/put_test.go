@@ -59,8 +59,7 @@ func TestPut_Arguments(t *testing.T) {
 		"larger data":                  {data: 1<<20 - headerRoom + 1, want: "too large: 1040385 bytes, the limit is 1040384: raise"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := new(server)
-			q := online(t, s, Config{})
+			s, q := fakeOnline(t, Config{})
 			id, err := q.Put(t.Context(), make([]byte, test.data), test.options...)
 			if test.want == "" {
 				if err != nil || id == "" || q.counts.put.Load() != 1 || len(s.sent) != 1 {
@@ -131,8 +130,7 @@ func TestPut_Message(t *testing.T) {
 			}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := new(server)
-			q := online(t, s, Config{})
+			s, q := fakeOnline(t, Config{})
 			synctest.Test(t, func(t *testing.T) {
 				id, err := q.PutAt(t.Context(), time.Now().Add(test.at), []byte("data"), test.options...)
 				must(t, err)
@@ -144,8 +142,7 @@ func TestPut_Message(t *testing.T) {
 
 // A time that the server cannot schedule becomes the last one that it can. One beyond the calendar is an error.
 func TestPutAt_FarTimes(t *testing.T) {
-	s := new(server)
-	q := online(t, s, Config{})
+	s, q := fakeOnline(t, Config{})
 	for at, want := range map[time.Time]string{
 		time.Date(2261, 12, 31, 0, 0, 0, 0, time.UTC): "@at 2261-12-31T00:00:00Z",
 		time.Date(2262, 1, 1, 0, 0, 0, 1, time.UTC):   "@at 2262-01-01T00:00:00Z",
@@ -197,50 +194,47 @@ func TestPut_Responses(t *testing.T) {
 		"the stream was deleted":        {responses: []error{jetstream.ErrStreamNotFound}, want: []error{ErrGone}, published: 1},
 		"no response for 15 s":          {responses: []error{errNoResponse}, want: []error{ErrNotStored, context.DeadlineExceeded}, text: "put it again with the same id", published: 4},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := new(server)
-				q := fakeQueue(t, s, Config{})
-				start, n := time.Now(), 0
-				var sent *nats.Msg
-				s.publish = func(m *nats.Msg) error {
-					sent = m
-					n++
-					return test.responses[min(n, len(test.responses))-1]
+		bubble(t, name, func(t *testing.T) {
+			s, q := fake(t, Config{})
+			start, n := time.Now(), 0
+			var sent *nats.Msg
+			s.publish = func(m *nats.Msg) error {
+				sent = m
+				n++
+				return test.responses[min(n, len(test.responses))-1]
+			}
+			s.last = func(string) (*jetstream.RawStreamMsg, error) {
+				if test.gone {
+					return nil, jetstream.ErrMsgNotFound
 				}
-				s.last = func(string) (*jetstream.RawStreamMsg, error) {
-					if test.gone {
-						return nil, jetstream.ErrMsgNotFound
-					}
-					if test.other {
-						return message(q, first, 3, nats.Header{headerPut: {formatTime(start.Add(-time.Hour))}}), nil
-					}
-					return message(q, first, 3, sent.Header), nil
+				if test.other {
+					return message(q, first, 3, nats.Header{headerPut: {formatTime(start.Add(-time.Hour))}}), nil
 				}
-				var options []PutOption
-				if test.id != "" {
-					options = []PutOption{PutID(test.id)}
+				return message(q, first, 3, sent.Header), nil
+			}
+			var options []PutOption
+			if test.id != "" {
+				options = []PutOption{PutID(test.id)}
+			}
+			id, err := q.Put(t.Context(), nil, options...)
+			if id == "" || len(test.want)+len(test.text) == 0 && err != nil {
+				t.Errorf("got %q, %v", id, err)
+			}
+			for _, want := range test.want {
+				if !errors.Is(err, want) {
+					t.Errorf("got %v, want %v", err, want)
 				}
-				id, err := q.Put(t.Context(), nil, options...)
-				if id == "" || len(test.want)+len(test.text) == 0 && err != nil {
-					t.Errorf("got %q, %v", id, err)
-				}
-				for _, want := range test.want {
-					if !errors.Is(err, want) {
-						t.Errorf("got %v, want %v", err, want)
-					}
-				}
-				if test.text != "" && (err == nil || !strings.Contains(err.Error(), test.text)) {
-					t.Errorf("got %v, want %q", err, test.text)
-				}
-				if q.counts.put.Load() != test.puts || q.counts.duplicates.Load() != test.twice || n != test.published {
-					t.Errorf("counted %d and %d, published %d times, want %d, %d, %d",
-						q.counts.put.Load(), q.counts.duplicates.Load(), n, test.puts, test.twice, test.published)
-				}
-				if took := time.Since(start); took > 15*time.Second || test.published == 4 && took != 15*time.Second {
-					t.Errorf("it took %v", took)
-				}
-			})
+			}
+			if test.text != "" && (err == nil || !strings.Contains(err.Error(), test.text)) {
+				t.Errorf("got %v, want %q", err, test.text)
+			}
+			if q.counts.put.Load() != test.puts || q.counts.duplicates.Load() != test.twice || n != test.published {
+				t.Errorf("counted %d and %d, published %d times, want %d, %d, %d",
+					q.counts.put.Load(), q.counts.duplicates.Load(), n, test.puts, test.twice, test.published)
+			}
+			if took := time.Since(start); took > 15*time.Second || test.published == 4 && took != 15*time.Second {
+				t.Errorf("it took %v", took)
+			}
 		})
 	}
 }
@@ -309,20 +303,17 @@ func TestNotStored_Help(t *testing.T) {
 		"no stream responds":              {online: true, after: firstWait - 1, err: jetstream.ErrNoStreamResponse, want: again, kind: ErrNotStored},
 		"the stream is gone":              {online: true, err: jetstream.ErrNoStreamResponse, want: "open the queue again", kind: ErrGone},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := new(server)
-				q := fakeQueue(t, s, Config{})
-				if test.online {
-					q.nc = connected(t, s)
-					defer q.nc.Close()
-				}
-				q.js = streamless{fakeJetStream{s: s}, map[bool]error{true: jetstream.ErrStreamNotFound, false: nats.ErrTimeout}[test.kind == ErrGone]}
-				err := request{q.backend, "put", "put it again with the same id", time.Now().Add(-test.after), nil}.notStored(t.Context(), test.err)
-				if !errors.Is(err, test.kind) || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), full) != (test.want == full) {
-					t.Errorf("got %v, want %q", err, test.want)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			s, q := fake(t, Config{})
+			if test.online {
+				q.nc = connected(t, s)
+				defer q.nc.Close()
+			}
+			q.js = streamless{fakeJetStream{s: s}, map[bool]error{true: jetstream.ErrStreamNotFound, false: nats.ErrTimeout}[test.kind == ErrGone]}
+			err := request{q.backend, "put", "put it again with the same id", time.Now().Add(-test.after), nil}.notStored(t.Context(), test.err)
+			if !errors.Is(err, test.kind) || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), full) != (test.want == full) {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
 		})
 	}
 }
@@ -377,8 +368,7 @@ func TestJob_ReportDuringItsStream(t *testing.T) {
 			}
 			return nil
 		}}
-		q := fakeQueue(t, s, Config{})
-		q.nc = connected(t, s)
+		q := online(t, s, Config{})
 		if err := q.newJob(deliver(q, s, first, func(d *delivery) { d.state.put = start })).Done(); err != nil || time.Since(start) < 4*settleTime {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}
@@ -401,23 +391,19 @@ func TestJob_ReportAfterItsStream(t *testing.T) {
 
 // After Close, a report is refused: Close has handed the job back.
 func TestJob_ReportAfterClose(t *testing.T) {
-	s := new(server)
-	q := fakeQueue(t, s, Config{})
+	s, q := fake(t, Config{})
 	q.cancel(ErrClosed)
 	for what, err := range map[string]error{"done": q.newJob(deliver(q, s, first, nil)).Done(), "fail": q.newJob(deliver(q, s, first, nil)).Fail(errors.New("no"))} {
 		if !errors.Is(err, ErrClosed) || !strings.HasPrefix(err.Error(), "durable: "+what+": job x: ") || !strings.Contains(err.Error(), "attempted again") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if got := s.took(); got != "" {
-		t.Errorf("it did %q", got)
-	}
+	s.did(t, "")
 }
 
 // Put says when the job was put: by the server, if nobody else knows.
 func TestNewJob_Put(t *testing.T) {
-	s := new(server)
-	q := fakeQueue(t, s, Config{})
+	s, q := fake(t, Config{})
 	stored, put := time.Now().Add(-time.Minute), time.Now().Add(-time.Hour)
 	d := deliver(q, s, first, func(d *delivery) { d.put, d.claimed = stored, true })
 	if job := q.newJob(d); !job.Put.Equal(stored) || !job.Redelivered || job.Attempt != 1 || job.ID != "x" || string(job.Data) != "data" {
@@ -482,8 +468,7 @@ func TestJob_Hooked(t *testing.T) {
 
 // A job is handed back once, and not after a report.
 func TestJob_HandBack(t *testing.T) {
-	s := new(server)
-	q := fakeQueue(t, s, Config{})
+	s, q := fake(t, Config{})
 	job := q.newJob(deliver(q, s, first, nil))
 	once, twice := job.handBack(time.Minute), job.handBack(time.Minute)
 	if got := s.took(); got != "nak in 1m0s" || !once || twice {
@@ -500,9 +485,7 @@ func TestJob_HandBack(t *testing.T) {
 // Under a context that has ended, Put's error has the context's cause, what the server said last, and still looks
 // whether the queue was deleted.
 func TestNotStored_UnderAnEndedContext(t *testing.T) {
-	s := new(server)
-	q := fakeQueue(t, s, Config{})
-	q.nc = connected(t, s)
+	s, q := fakeOnline(t, Config{})
 	cause := errors.New("the caller left")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(cause)

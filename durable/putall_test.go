@@ -31,8 +31,7 @@ func TestPutAll(t *testing.T) {
 				}
 				return nil
 			}}
-			q := fakeQueue(t, s, Config{})
-			q.nc = connected(t, s)
+			q := online(t, s, Config{})
 			jobs := make([]NewJob, n)
 			for i := range jobs {
 				jobs[i] = NewJob{Data: fmt.Append(nil, i), Options: []PutOption{PutID(fmt.Sprint("id", i))}}

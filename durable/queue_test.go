@@ -93,9 +93,7 @@ func TestOpen_Requests(t *testing.T) {
 				return `{"error":{"code":404,"err_code":10037,"description":"no message found"}}`
 			}
 			q, err := Open(t.Context(), connected(t, s), c)
-			if got := s.took(); got != test.did {
-				t.Errorf("it did %q, want %q", got, test.did)
-			}
+			s.did(t, test.did)
 			if test.text != "" {
 				if q != nil || err == nil || !strings.HasPrefix(err.Error(), test.text) {
 					t.Errorf("got %v, want %s", err, test.text)
@@ -162,8 +160,7 @@ func TestOpen_Invalid(t *testing.T) {
 func TestReplicas(t *testing.T) {
 	for cluster, want := range map[string]int{"": 1, "c": 3} {
 		s := &server{cluster: cluster}
-		q := fakeQueue(t, s, Config{})
-		q.nc = connected(t, s)
+		q := online(t, s, Config{})
 		if got := q.replicas(); got != want {
 			t.Errorf("cluster %q: got %d, want %d", cluster, got, want)
 		}
@@ -186,24 +183,20 @@ func TestSweep(t *testing.T) {
 		"no message of that stage":      {fails: map[string]error{"get 1 first": jetstream.ErrMsgNotFound}, want: "get 1 first"},
 		"the last of them, and no more": {fails: map[string]error{"get 10 first": jetstream.ErrMsgNotFound}, want: "get 1 first; delete 3; get 4 first; delete 9; get 10 first"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := &server{fails: test.fails}
-				q := fakeQueue(t, s, Config{})
-				due, fresh := addConsumers(q, s)
-				due.cached.AckFloor.Stream, fresh.cached.AckFloor.Stream = 100, 9
-				s.stored = []*jetstream.RawStreamMsg{message(q, again, 2, nil), message(q, first, 3, nil), message(q, first, 9, nil), message(q, first, 10, nil)}
-				began := time.Now()
-				if err := q.sweep(t.Context(), first); err != test.err {
-					t.Errorf("got %v, want %v", err, test.err)
-				}
-				if got := s.took(); got != test.want {
-					t.Errorf("it did %q, want %q", got, test.want)
-				}
-				if got := time.Since(began); test.err == context.DeadlineExceeded && got != laterWait {
-					t.Errorf("it took %v, want %v", got, laterWait)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			s := &server{fails: test.fails}
+			q := fakeQueue(t, s, Config{})
+			due, fresh := addConsumers(q, s)
+			due.cached.AckFloor.Stream, fresh.cached.AckFloor.Stream = 100, 9
+			s.stored = []*jetstream.RawStreamMsg{message(q, again, 2, nil), message(q, first, 3, nil), message(q, first, 9, nil), message(q, first, 10, nil)}
+			began := time.Now()
+			if err := q.sweep(t.Context(), first); err != test.err {
+				t.Errorf("got %v, want %v", err, test.err)
+			}
+			s.did(t, test.want)
+			if got := time.Since(began); test.err == context.DeadlineExceeded && got != laterWait {
+				t.Errorf("it took %v, want %v", got, laterWait)
+			}
 		})
 	}
 }
@@ -256,8 +249,7 @@ func (l *lateServer) InProcessConn() (net.Conn, error) {
 // Close ends the feeds, waits for them, hands back what the process still has, and waits for the queue's tasks.
 func TestShutDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := new(server)
-		q := fakeQueue(t, s, Config{})
+		s, q := fake(t, Config{})
 		addConsumers(q, s)
 		deliver(q, s, first, nil)
 		for i := range 2 {
@@ -315,9 +307,7 @@ func TestShutDown_NoResponse(t *testing.T) {
 
 // Close returns when the server has what was sent.
 func TestShutDown_Flushes(t *testing.T) {
-	s := new(server)
-	q := fakeQueue(t, s, Config{})
-	q.nc = connected(t, s)
+	s, q := fakeOnline(t, Config{})
 	before := s.pinged.Load()
 	if err := q.shutDown(); err != nil || s.pinged.Load() != before+1 {
 		t.Errorf("got %v, and %d flushes", err, s.pinged.Load()-before)
@@ -342,8 +332,7 @@ func TestDelete(t *testing.T) {
 		"refused":     {err: no, fails: true},
 	} {
 		s := &server{fails: map[string]error{"delete stream retrywhen-q": test.err}}
-		q := fakeQueue(t, s, Config{})
-		q.nc = connected(t, s)
+		q := online(t, s, Config{})
 		q.close = sync.OnceValue(q.shutDown)
 		err := q.Delete(t.Context())
 		if (err != nil) != test.fails || err != nil && (!errors.Is(err, no) || !strings.HasPrefix(err.Error(), "durable: delete: stream retrywhen-q: ")) {

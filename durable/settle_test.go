@@ -31,9 +31,7 @@ func TestNeedsNoMark(t *testing.T) {
 		"there is no connection": {func(q *Queue, _ *delivery) { q.nc = new(nats.Conn) }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := new(server)
-			q := fakeQueue(t, s, Config{})
-			q.nc = connected(t, s)
+			s, q := fakeOnline(t, Config{})
 			d := deliver(q, s, first, nil)
 			test.change(q, d)
 			if got := q.needsNoMark(d); got != test.want {
@@ -101,9 +99,7 @@ func TestDone(t *testing.T) {
 			if err != nil && !strings.HasPrefix(err.Error(), "durable: done: job x: ") {
 				t.Errorf("the error is %q", err)
 			}
-			if got := s.took(); got != test.did {
-				t.Errorf("it did %q, want %q", got, test.did)
-			}
+			s.did(t, test.did)
 			if n := q.counts.done.Load(); (n == 1) != (err == nil) {
 				t.Errorf("%d jobs are counted as done", n)
 			}
@@ -161,9 +157,7 @@ func TestDone_Revived(t *testing.T) {
 			if err := q.newJob(d).Done(); !errors.Is(err, test.want) || (err == nil) != (test.want == nil) {
 				t.Errorf("got %v, want %v", err, test.want)
 			}
-			if got := s.took(); got != test.did {
-				t.Errorf("it did %q, want %q", got, test.did)
-			}
+			s.did(t, test.did)
 			if h := s.lastSent().Header; strings.Contains(test.did, "put dead") && (get(h, headerDone) != "1" || get(h, headerTTL) != "1s" || get(h, headerBy) == "" ||
 				get(h, headerLastSubject) != "retrywhen.q.job.x.dead" || get(h, headerLastSequence) != "3") {
 				t.Errorf("the mark in the place of the letter is %v", h)
@@ -198,8 +192,7 @@ func TestCheck_ARevivedJobIsDone(t *testing.T) {
 
 // An attempt took so long that its mark has expired: the step starts from the message again, once.
 func TestAdvance_TheMarkHasExpired(t *testing.T) {
-	s := new(server)
-	q := fakeQueue(t, s, Config{})
+	s, q := fake(t, Config{})
 	s.publish = inTurn(refused)
 	s.last = func(string) (*jetstream.RawStreamMsg, error) { return message(q, first, 7, nil), nil }
 	d := deliver(q, s, first, func(d *delivery) { d.last = 9 })
@@ -285,39 +278,35 @@ func TestFail(t *testing.T) {
 			}
 		}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := new(server)
-				var decided []error
-				policy := retry.New(backoff.Constant(test.delay).Jitter(jitter.None), retry.If(func(err error) bool { decided = append(decided, err); return true }))
-				q := fakeQueue(t, s, Config{Policy: policy})
-				d := deliver(q, s, first, nil)
-				s.publish = func(*nats.Msg) error {
-					if test.during != nil {
-						test.during(d)
-					}
-					return test.put
+		bubble(t, name, func(t *testing.T) {
+			s := new(server)
+			var decided []error
+			policy := retry.New(backoff.Constant(test.delay).Jitter(jitter.None), retry.If(func(err error) bool { decided = append(decided, err); return true }))
+			q := fakeQueue(t, s, Config{Policy: policy})
+			d := deliver(q, s, first, nil)
+			s.publish = func(*nats.Msg) error {
+				if test.during != nil {
+					test.during(d)
 				}
-				if test.change != nil {
-					test.change(q, d)
-				}
-				if test.err == nil {
-					test.err = failure
-				}
-				err := q.newJob(d).Fail(test.err)
-				if _, snoozes := test.err.(*snooze); !snoozes && (len(decided) != 1 || decided[0] != test.err) {
-					t.Errorf("the policy decided about %v", decided)
-				}
-				if test.want == nil && err != nil || !errors.Is(err, test.want) {
-					t.Errorf("got %v, want %v", err, test.want)
-				}
-				if got := s.took(); got != test.did {
-					t.Errorf("it did %q, want %q", got, test.did)
-				}
-				if test.check != nil {
-					test.check(t, q, d, s.lastSent())
-				}
-			})
+				return test.put
+			}
+			if test.change != nil {
+				test.change(q, d)
+			}
+			if test.err == nil {
+				test.err = failure
+			}
+			err := q.newJob(d).Fail(test.err)
+			if _, snoozes := test.err.(*snooze); !snoozes && (len(decided) != 1 || decided[0] != test.err) {
+				t.Errorf("the policy decided about %v", decided)
+			}
+			if test.want == nil && err != nil || !errors.Is(err, test.want) {
+				t.Errorf("got %v, want %v", err, test.want)
+			}
+			s.did(t, test.did)
+			if test.check != nil {
+				test.check(t, q, d, s.lastSent())
+			}
 		})
 	}
 }
@@ -329,8 +318,7 @@ func (wordless) Error() string { panic("no words") }
 // A Signal does not restart the counts of a job whose wait is stored, whenever it fires.
 func TestFail_ASignal(t *testing.T) {
 	signal := retry.NewSignal()
-	s := new(server)
-	q := fakeQueue(t, s, Config{Policy: retry.New(backoff.Constant(time.Minute), retry.Limit(2), retry.ResetOn(signal))})
+	s, q := fake(t, Config{Policy: retry.New(backoff.Constant(time.Minute), retry.Limit(2), retry.ResetOn(signal))})
 	q.bound.next.Store(time.Now().Add(time.Hour).UnixNano())
 	var st state
 	for _, want := range []string{"put later; ack", "put later; ack", "put dead; ack"} {
@@ -359,9 +347,7 @@ func TestFail_TooLarge(t *testing.T) {
 		if err := q.newJob(d).Fail(errNo); !errors.Is(err, ErrTooLarge) {
 			t.Error(err)
 		}
-		if got := s.took(); got != "put later; log: the outcome of an attempt could not be stored, the job is handed back; put mark; nak in 48h0m0s" {
-			t.Errorf("it did %q", got)
-		}
+		s.did(t, "put later; log: the outcome of an attempt could not be stored, the job is handed back; put mark; nak in 48h0m0s")
 		m := s.lastSent()
 		if st := readState(m.Header); st.retry.Attempts() != 1 || !st.due.Equal(time.Now().Add(48*time.Hour)) || get(m.Header, headerBegun) != "0" {
 			t.Errorf("the mark is %v", m.Header)
@@ -388,8 +374,7 @@ func TestGiveUp(t *testing.T) {
 			s := new(server)
 			var ended []error
 			policy := retry.Default.With(retry.OnDone(func(_ context.Context, o retry.Result) { ended = append(ended, o.Err) }))
-			q := fakeQueue(t, s, Config{Policy: policy, KeepDead: test.keep})
-			q.nc = connected(t, s)
+			q := online(t, s, Config{Policy: policy, KeepDead: test.keep})
 			q.bound.next.Store(time.Now().Add(time.Hour).UnixNano())
 			d := deliver(q, s, first, func(d *delivery) {
 				d.state.lastError, d.state.due = "no", time.Now()
@@ -421,9 +406,7 @@ func TestGiveUp(t *testing.T) {
 
 // The error's text and the position share their room.
 func TestGiveUp_LongErrorAndPosition(t *testing.T) {
-	s := new(server)
-	q := fakeQueue(t, s, Config{})
-	q.nc = connected(t, s)
+	s, q := fakeOnline(t, Config{})
 	q.bound.next.Store(time.Now().Add(time.Hour).UnixNano())
 	d := deliver(q, s, first, func(d *delivery) {
 		d.state.position, d.state.lastError = []byte(strings.Repeat("1", maxPosition)), strings.Repeat("e", errorRoom)
@@ -462,8 +445,7 @@ func TestGiveUp_NotStored(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := new(server)
 			policy := retry.Default.With(retry.OnDone(func(context.Context, retry.Result) { t.Error("OnDone was called") }))
-			q := fakeQueue(t, s, Config{Policy: policy})
-			q.nc = connected(t, s)
+			q := online(t, s, Config{Policy: policy})
 			s.publish = func(*nats.Msg) error { return errors.Join(q.nc.Flush(), test.put) }
 			d := deliver(q, s, first, nil)
 			op := q.operation(t.Context(), &d.state)
@@ -500,9 +482,7 @@ func TestPause(t *testing.T) {
 
 // A policy whose predicate panics ends the job, and the dead letter has both errors.
 func TestFail_ThePolicyPanics(t *testing.T) {
-	s := new(server)
-	q := fakeQueue(t, s, Config{Policy: retry.Default.With(retry.If(func(error) bool { panic("boom") }))})
-	q.nc = connected(t, s)
+	s, q := fakeOnline(t, Config{Policy: retry.Default.With(retry.If(func(error) bool { panic("boom") }))})
 	q.bound.next.Store(time.Now().Add(time.Hour).UnixNano())
 	d := deliver(q, s, first, nil)
 	if err := q.newJob(d).Fail(errors.New("no")); err != nil {
@@ -519,9 +499,7 @@ func TestFail_ThePolicyPanics(t *testing.T) {
 
 // A job that was abandoned in its first attempt has an error nevertheless, and keeps the time at which it was put.
 func TestGiveUp_TheFirstAttempt(t *testing.T) {
-	s := new(server)
-	q := fakeQueue(t, s, Config{})
-	q.nc = connected(t, s)
+	s, q := fakeOnline(t, Config{})
 	q.bound.next.Store(time.Now().Add(time.Hour).UnixNano())
 	put := time.Now().Add(-time.Hour)
 	d := deliver(q, s, first, func(d *delivery) { d.state.put = put })

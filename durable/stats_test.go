@@ -69,9 +69,7 @@ func TestStats(t *testing.T) {
 			if got != test.want || (err != nil) != (test.fails != "") || err != nil && (!errors.Is(err, no) || !strings.HasPrefix(err.Error(), "durable: stats: ")) {
 				t.Errorf("got %v, %v, want %v", got, err, test.want)
 			}
-			if got := s.took(); got != test.did {
-				t.Errorf("it did %q, want %q", got, test.did)
-			}
+			s.did(t, test.did)
 		})
 	}
 }
@@ -103,9 +101,7 @@ func TestStats_FailsLater(t *testing.T) {
 	if got, err := q.Stats(t.Context()); got != (Stats{}) || !errors.Is(err, errNo) || !strings.HasPrefix(err.Error(), "durable: stats: ") {
 		t.Errorf("got %v, %v", got, err)
 	}
-	if got := s.took(); got != "consumer count-later; info of again; info of first; consumer count-later" {
-		t.Errorf("it did %q", got)
-	}
+	s.did(t, "consumer count-later; info of again; info of first; consumer count-later")
 }
 
 func TestStats_String(t *testing.T) {

@@ -53,46 +53,40 @@ func TestStore(t *testing.T) {
 			step: step{ours: func(m *jetstream.RawStreamMsg) bool { return m.Sequence == 9 }},
 			last: func(q *Queue, _ *nats.Msg) (*jetstream.RawStreamMsg, error) { return message(q, later, 9, nil), nil }},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := new(server)
-				q := fakeQueue(t, s, Config{})
-				start := time.Now()
-				var at times
-				var sent *nats.Msg
-				s.publish = func(m *nats.Msg) error {
-					sent, at = m, append(at, time.Since(start))
-					return test.responses[min(len(at), len(test.responses))-1]
+		bubble(t, name, func(t *testing.T) {
+			s, q := fake(t, Config{})
+			start := time.Now()
+			var at times
+			var sent *nats.Msg
+			s.publish = func(m *nats.Msg) error {
+				sent, at = m, append(at, time.Since(start))
+				return test.responses[min(len(at), len(test.responses))-1]
+			}
+			if test.last != nil {
+				s.last = func(string) (*jetstream.RawStreamMsg, error) { return test.last(q, sent) }
+			}
+			st := test.step
+			st.id, st.last, st.m = "x", 5, &nats.Msg{Subject: q.config.subject("x", later), Header: nats.Header{}}
+			seq, err := q.store(t.Context(), st, storePolicy)
+			if test.want == nil && err != nil || !errors.Is(err, test.want) || seq != test.seq {
+				t.Errorf("got %d, %v, want %d, %v", seq, err, test.seq, test.want)
+			}
+			s.did(t, test.did)
+			for i, want := range test.at {
+				if i >= len(at) || at[i] < want || at[i] > want+25*time.Millisecond {
+					t.Fatalf("published at %v, want %v", at, test.at)
 				}
-				if test.last != nil {
-					s.last = func(string) (*jetstream.RawStreamMsg, error) { return test.last(q, sent) }
-				}
-				st := test.step
-				st.id, st.last, st.m = "x", 5, &nats.Msg{Subject: q.config.subject("x", later), Header: nats.Header{}}
-				seq, err := q.store(t.Context(), st, storePolicy)
-				if test.want == nil && err != nil || !errors.Is(err, test.want) || seq != test.seq {
-					t.Errorf("got %d, %v, want %d, %v", seq, err, test.seq, test.want)
-				}
-				if got := s.took(); got != test.did {
-					t.Errorf("it did %q, want %q", got, test.did)
-				}
-				for i, want := range test.at {
-					if i >= len(at) || at[i] < want || at[i] > want+25*time.Millisecond {
-						t.Fatalf("published at %v, want %v", at, test.at)
-					}
-				}
-				if h := s.lastSent().Header; get(h, headerLastSequence) != "5" || get(h, headerLastSubject) != "retrywhen.q.job.x.*" || (get(h, headerBy) == "") != (st.ours != nil) {
-					t.Errorf("the headers are %v", h)
-				}
-			})
+			}
+			if h := s.lastSent().Header; get(h, headerLastSequence) != "5" || get(h, headerLastSubject) != "retrywhen.q.job.x.*" || (get(h, headerBy) == "") != (st.ours != nil) {
+				t.Errorf("the headers are %v", h)
+			}
 		})
 	}
 }
 
 // A fresh step is published without a condition first, and with one then.
 func TestStore_Fresh(t *testing.T) {
-	s := new(server)
-	q := fakeQueue(t, s, Config{})
+	s, q := fake(t, Config{})
 	s.publish = func(*nats.Msg) error {
 		if len(s.sent) == 1 {
 			return unavailable
@@ -143,9 +137,7 @@ func TestStore_AContextThatEnds(t *testing.T) {
 // A publication that the user may not make gets no response. It is not repeated.
 func TestStore_MayNotPublish(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := new(server)
-		q := fakeQueue(t, s, Config{})
-		q.nc = connected(t, s)
+		s, q := fakeOnline(t, Config{})
 		defer q.nc.Close()
 		const subject = "forbidden.x.later"
 		s.publish = func(*nats.Msg) error {
@@ -162,8 +154,7 @@ func TestStore_MayNotPublish(t *testing.T) {
 
 // A message that does not exist is no error; a server that does not respond is one after a while.
 func TestLast(t *testing.T) {
-	s := new(server)
-	q := fakeQueue(t, s, Config{})
+	s, q := fake(t, Config{})
 	if m, err := q.lastOf(t.Context(), "x"); m != nil || err != nil {
 		t.Errorf("no message: %v, %v", m, err)
 	}
@@ -187,9 +178,7 @@ func TestAcks(t *testing.T) {
 		must(t, a.send(t.Context(), m))
 	}
 	once := strings.Repeat("ack; ", ackWindow-1) + "double ack"
-	if got := s.took(); got != once+"; "+once {
-		t.Errorf("it did %q", got)
-	}
+	s.did(t, once+"; "+once)
 	for err, want := range map[error]error{context.DeadlineExceeded: nil, nats.ErrTimeout: nil, context.Canceled: nil, nats.ErrConnectionClosed: nats.ErrConnectionClosed} {
 		a.sent.Store(ackWindow - 1)
 		m.err = err

@@ -149,44 +149,42 @@ func TestEnsure(t *testing.T) {
 			config: Config{Update: true}, did: "get get update", then: "get update", want: ErrUnreachable},
 		"not permitted": {library: library{failed: nats.ErrPermissionViolation}, want: ErrRefused, did: "get"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l := &test.library
-				test.config.Name = "q"
-				began := time.Now()
-				q := fakeQueue(t, new(server), test.config)
-				q.js = l
-				failed := func(what string, err error) {
-					t.Helper()
-					if test.want == nil && err != nil || !errors.Is(err, test.want) || err != nil && (!strings.HasPrefix(err.Error(), "durable: open: "+what) || !strings.Contains(err.Error(), test.text)) {
-						t.Errorf("%s: got %v, want %v, %q", what, err, test.want, test.text)
-					}
-					if got := strings.Join(l.log, " "); got != test.did {
-						t.Errorf("%s: it did %q, want %q", what, got, test.did)
-					}
-					l.log = nil
+		bubble(t, name, func(t *testing.T) {
+			l := &test.library
+			test.config.Name = "q"
+			began := time.Now()
+			q := fakeQueue(t, new(server), test.config)
+			q.js = l
+			failed := func(what string, err error) {
+				t.Helper()
+				if test.want == nil && err != nil || !errors.Is(err, test.want) || err != nil && (!strings.HasPrefix(err.Error(), "durable: open: "+what) || !strings.Contains(err.Error(), test.text)) {
+					t.Errorf("%s: got %v, want %v, %q", what, err, test.want, test.text)
 				}
-				s, err := q.ensureStream(t.Context())
-				if took := time.Since(began); took != test.took {
-					t.Errorf("it took %v, want %v", took, test.took)
+				if got := strings.Join(l.log, " "); got != test.did {
+					t.Errorf("%s: it did %q, want %q", what, got, test.did)
 				}
-				failed("stream retrywhen-q", err)
-				if test.then != "" {
-					test.did = test.then
-				}
-				if (s == nil) != (err != nil) {
-					t.Errorf("got %v and %v", s, err)
-				}
-				q.jobs = libraryStream{l: l}
-				c, err := q.ensureConsumer(t.Context(), first)
-				failed("consumer first", err)
-				if (c == nil) != (err != nil) {
-					t.Errorf("got %v and %v", c, err)
-				}
-				if test.check != nil {
-					test.check(t, l)
-				}
-			})
+				l.log = nil
+			}
+			s, err := q.ensureStream(t.Context())
+			if took := time.Since(began); took != test.took {
+				t.Errorf("it took %v, want %v", took, test.took)
+			}
+			failed("stream retrywhen-q", err)
+			if test.then != "" {
+				test.did = test.then
+			}
+			if (s == nil) != (err != nil) {
+				t.Errorf("got %v and %v", s, err)
+			}
+			q.jobs = libraryStream{l: l}
+			c, err := q.ensureConsumer(t.Context(), first)
+			failed("consumer first", err)
+			if (c == nil) != (err != nil) {
+				t.Errorf("got %v and %v", c, err)
+			}
+			if test.check != nil {
+				test.check(t, l)
+			}
 		})
 	}
 }
@@ -241,31 +239,29 @@ func TestAnnounceLease(t *testing.T) {
 		"it cannot be read":      {failed: errNo, did: "get", want: "durable: open: consumer first: no"},
 		"it cannot be announced": {have: &jetstream.ConsumerConfig{AckWait: time.Minute}, refuses: errNo, did: "get update", want: "durable: open: shorten Config.Lease from 1m0s to 30s: no"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l := &library{consumer: test.have, failed: test.failed, refuses: test.refuses}
-				q := fakeQueue(t, new(server), Config{})
-				ctx, began := t.Context(), time.Now()
-				if test.deadline > 0 {
-					var cancel context.CancelFunc
-					ctx, cancel = context.WithTimeout(ctx, test.deadline)
-					defer cancel()
-				} else if test.gone > 0 {
-					var cancel context.CancelFunc
-					ctx, cancel = context.WithCancel(ctx)
-					time.AfterFunc(test.gone, cancel)
-				}
-				got := ""
-				if err := q.announceLease(ctx, libraryStream{l: l}); err != nil {
-					got = err.Error()
-				}
-				if did := strings.Join(l.log, " "); got != test.want || did != test.did || time.Since(began) != test.took {
-					t.Errorf("got %q, did %q in %v, want %q, %q, %v", got, did, time.Since(began), test.want, test.did, test.took)
-				}
-				if test.took > 0 && announced(*l.consumer) != 30*time.Second {
-					t.Errorf("announced is %+v", l.consumer)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			l := &library{consumer: test.have, failed: test.failed, refuses: test.refuses}
+			q := fakeQueue(t, new(server), Config{})
+			ctx, began := t.Context(), time.Now()
+			if test.deadline > 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, test.deadline)
+				defer cancel()
+			} else if test.gone > 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithCancel(ctx)
+				time.AfterFunc(test.gone, cancel)
+			}
+			got := ""
+			if err := q.announceLease(ctx, libraryStream{l: l}); err != nil {
+				got = err.Error()
+			}
+			if did := strings.Join(l.log, " "); got != test.want || did != test.did || time.Since(began) != test.took {
+				t.Errorf("got %q, did %q in %v, want %q, %q, %v", got, did, time.Since(began), test.want, test.did, test.took)
+			}
+			if test.took > 0 && announced(*l.consumer) != 30*time.Second {
+				t.Errorf("announced is %+v", l.consumer)
+			}
 		})
 	}
 }
@@ -407,8 +403,7 @@ func TestEnsure_Metadata(t *testing.T) {
 // A worker takes the lease that the consumer has now.
 func TestReadLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := new(server)
-		q := fakeQueue(t, s, Config{Lease: 20 * time.Second})
+		s, q := fake(t, Config{Lease: 20 * time.Second})
 		_, fresh := addConsumers(q, s)
 		for _, test := range []struct {
 			now       time.Duration

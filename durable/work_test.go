@@ -37,6 +37,13 @@ func workQueue(t *testing.T, s *server, c Config) *Queue {
 	return q
 }
 
+// fakeWork returns a workQueue on a server that stores everything.
+func fakeWork(t *testing.T, c Config) (*server, *Queue) {
+	t.Helper()
+	s := new(server)
+	return s, workQueue(t, s, c)
+}
+
 // workAsync calls Work in a goroutine. The channel gets its error.
 func workAsync(ctx context.Context, q *Queue, workers int, handler func(context.Context, *Job) error) <-chan error {
 	ended := make(chan error, 1)
@@ -46,8 +53,7 @@ func workAsync(ctx context.Context, q *Queue, workers int, handler func(context.
 
 // Work that cannot begin.
 func TestWork_DoesNotBegin(t *testing.T) {
-	s := new(server)
-	q := workQueue(t, s, Config{})
+	s, q := fakeWork(t, Config{})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := q.Work(ctx, 1, noHandler); err != nil || s.took() != "" {
@@ -96,57 +102,54 @@ func TestWork_Ends(t *testing.T) {
 		},
 			cause: jetstream.ErrConsumerDeleted, want: ErrGone, text: "durable: work: the queue was deleted on the server"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := new(server)
-				q := workQueue(t, s, Config{Grace: 3 * time.Second})
-				fresh := q.first.(*fakeConsumer)
-				ctx, cancel := context.WithCancelCause(context.WithValue(t.Context(), key{}, "value"))
-				defer cancel(nil)
-				began := time.Now()
-				ended := workAsync(ctx, q, 2, func(ctx context.Context, j *Job) error {
-					if ctx.Value(key{}) != "value" {
-						t.Error("the handler's context has not the values of Work's")
+		bubble(t, name, func(t *testing.T) {
+			s, q := fakeWork(t, Config{Grace: 3 * time.Second})
+			fresh := q.first.(*fakeConsumer)
+			ctx, cancel := context.WithCancelCause(context.WithValue(t.Context(), key{}, "value"))
+			defer cancel(nil)
+			began := time.Now()
+			ended := workAsync(ctx, q, 2, func(ctx context.Context, j *Job) error {
+				if ctx.Value(key{}) != "value" {
+					t.Error("the handler's context has not the values of Work's")
+				}
+				if j.ID == "2" {
+					time.Sleep(12 * time.Second) // 2 s of grace
+					if ctx.Err() != nil {
+						t.Error("the handler's context ends before Grace")
 					}
-					if j.ID == "2" {
-						time.Sleep(12 * time.Second) // 2 s of grace
-						if ctx.Err() != nil {
-							t.Error("the handler's context ends before Grace")
-						}
-						s.note("2 is done")
-						return nil
-					}
-					<-ctx.Done()
-					if got := time.Since(began); got != 13*time.Second || !errors.Is(context.Cause(ctx), test.cause) {
-						t.Errorf("the handler's context ends after %v with %v, want 13s, %v", got, context.Cause(ctx), test.cause)
-					}
-					return ctx.Err()
-				})
-				synctest.Wait()
-				if got := outcomesOf(s); got != "" || len(q.feeds) != 1 {
-					t.Errorf("it did %q, with %d feeds", got, len(q.feeds))
+					s.note("2 is done")
+					return nil
 				}
-				fresh.last().handler(job(q.backend, s, "3", first, 3, nil)) // more than was requested: it waits for a worker
-				time.Sleep(10 * time.Second)
-				test.stop(cancel, q)
-				synctest.Wait()
-				if got := outcomesOf(s); got != "nak" {
-					t.Errorf("at once it did %q, want the third job handed back", got)
+				<-ctx.Done()
+				if got := time.Since(began); got != 13*time.Second || !errors.Is(context.Cause(ctx), test.cause) {
+					t.Errorf("the handler's context ends after %v with %v, want 13s, %v", got, context.Cause(ctx), test.cause)
 				}
-				err := <-ended
-				if got := time.Since(began); got != 13*time.Second {
-					t.Errorf("it ended after %v, want 13s", got)
-				}
-				if !errors.Is(err, test.want) || (err == nil) != (test.want == nil) || err != nil && !strings.HasPrefix(err.Error(), test.text) {
-					t.Errorf("got %v, want %v", err, test.want)
-				}
-				if got := outcomesOf(s); got != "2 is done; put mark; ack; nak; "+unflushed {
-					t.Errorf("it did %q", got)
-				}
-				if len(q.feeds) != 0 {
-					t.Error("the queue still has its feed")
-				}
+				return ctx.Err()
 			})
+			synctest.Wait()
+			if got := outcomesOf(s); got != "" || len(q.feeds) != 1 {
+				t.Errorf("it did %q, with %d feeds", got, len(q.feeds))
+			}
+			fresh.last().handler(job(q.backend, s, "3", first, 3, nil)) // more than was requested: it waits for a worker
+			time.Sleep(10 * time.Second)
+			test.stop(cancel, q)
+			synctest.Wait()
+			if got := outcomesOf(s); got != "nak" {
+				t.Errorf("at once it did %q, want the third job handed back", got)
+			}
+			err := <-ended
+			if got := time.Since(began); got != 13*time.Second {
+				t.Errorf("it ended after %v, want 13s", got)
+			}
+			if !errors.Is(err, test.want) || (err == nil) != (test.want == nil) || err != nil && !strings.HasPrefix(err.Error(), test.text) {
+				t.Errorf("got %v, want %v", err, test.want)
+			}
+			if got := outcomesOf(s); got != "2 is done; put mark; ack; nak; "+unflushed {
+				t.Errorf("it did %q", got)
+			}
+			if len(q.feeds) != 0 {
+				t.Error("the queue still has its feed")
+			}
 		})
 	}
 }
@@ -158,42 +161,39 @@ func TestWork_AHandlerIgnoresItsContext(t *testing.T) {
 		"ctx ends": func(cancel context.CancelFunc, _ *Queue) error { cancel(); return nil },
 		"Close":    func(_ context.CancelFunc, q *Queue) error { return q.Close() },
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := new(server)
-				q := workQueue(t, s, Config{Grace: 3 * time.Second})
-				q.close = q.shutDown
-				ctx, cancel := context.WithCancel(t.Context())
-				returned := make(chan struct{})
-				ended := workAsync(ctx, q, 2, func(ctx context.Context, j *Job) error {
-					if j.ID == "1" {
-						<-ctx.Done()
-						return ctx.Err()
-					}
-					time.Sleep(time.Hour)
-					defer close(returned)
-					return errors.New("no")
-				})
-				synctest.Wait()
-				began := time.Now()
-				if err := stop(cancel, q); errors.Is(err, ErrStillRunning) { // Work returns it
-					t.Errorf("Close: %v", err)
+		bubble(t, name, func(t *testing.T) {
+			s, q := fakeWork(t, Config{Grace: 3 * time.Second})
+			q.close = q.shutDown
+			ctx, cancel := context.WithCancel(t.Context())
+			returned := make(chan struct{})
+			ended := workAsync(ctx, q, 2, func(ctx context.Context, j *Job) error {
+				if j.ID == "1" {
+					<-ctx.Done()
+					return ctx.Err()
 				}
-				err := <-ended
-				if !errors.Is(err, ErrStillRunning) || !strings.Contains(err.Error(), `at the jobs 2 of kind ""`) || errors.Is(err, ErrClosed) != (name == "Close") ||
-					time.Since(began) != 3*time.Second+patience {
-					t.Errorf("got %v after %v", err, time.Since(began))
-				}
-				if got := outcomesOf(s); got != "nak; nak; "+unflushed {
-					t.Errorf("it did %q", got)
-				}
-				<-returned
-				synctest.Wait()
-				if got := outcomesOf(s); got != "" || q.counts.handedBack.Load() != 2 {
-					t.Errorf("when the handler returned it did %q; handed back %d", got, q.counts.handedBack.Load())
-				}
-				cancel()
+				time.Sleep(time.Hour)
+				defer close(returned)
+				return errors.New("no")
 			})
+			synctest.Wait()
+			began := time.Now()
+			if err := stop(cancel, q); errors.Is(err, ErrStillRunning) { // Work returns it
+				t.Errorf("Close: %v", err)
+			}
+			err := <-ended
+			if !errors.Is(err, ErrStillRunning) || !strings.Contains(err.Error(), `at the jobs 2 of kind ""`) || errors.Is(err, ErrClosed) != (name == "Close") ||
+				time.Since(began) != 3*time.Second+patience {
+				t.Errorf("got %v after %v", err, time.Since(began))
+			}
+			if got := outcomesOf(s); got != "nak; nak; "+unflushed {
+				t.Errorf("it did %q", got)
+			}
+			<-returned
+			synctest.Wait()
+			if got := outcomesOf(s); got != "" || q.counts.handedBack.Load() != 2 {
+				t.Errorf("when the handler returned it did %q; handed back %d", got, q.counts.handedBack.Load())
+			}
+			cancel()
 		})
 	}
 }
@@ -201,8 +201,7 @@ func TestWork_AHandlerIgnoresItsContext(t *testing.T) {
 // With the longest Grace, Work waits until its handlers return.
 func TestWork_TheLongestGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := new(server)
-		q := workQueue(t, s, Config{Grace: math.MaxInt64})
+		_, q := fakeWork(t, Config{Grace: math.MaxInt64})
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := workAsync(ctx, q, 1, func(ctx context.Context, _ *Job) error { cancel(); time.Sleep(time.Minute); return ctx.Err() })
 		began := time.Now()
@@ -215,8 +214,7 @@ func TestWork_TheLongestGrace(t *testing.T) {
 // A consumer of Jobs that does not return does not stop Close.
 func TestClose_AConsumerThatDoesNotReturn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := new(server)
-		q := workQueue(t, s, Config{})
+		s, q := fakeWork(t, Config{})
 		q.close = q.shutDown
 		go q.Jobs().Take(1).ForEach(t.Context(), func(*Job) { time.Sleep(time.Hour) })
 		synctest.Wait()
@@ -255,9 +253,7 @@ func TestWork_Flushes(t *testing.T) {
 		"Work": func(ctx context.Context, q *Queue) { q.Work(ctx, 1, noHandler) },
 		"Jobs": func(ctx context.Context, q *Queue) { q.Jobs()(ctx, func(*Job) bool { return true }) },
 	} {
-		s := new(server)
-		q := fakeQueue(t, s, Config{})
-		q.nc = connected(t, s)
+		s, q := fakeOnline(t, Config{})
 		due, fresh := addConsumers(q, s)
 		ctx, cancel := context.WithCancel(t.Context())
 		due.consume = func(*fakeConsume) { cancel() }
@@ -273,8 +269,7 @@ func TestWork_Flushes(t *testing.T) {
 // A handler that ends its goroutine fails, and the worker goes on.
 func TestWork_Goexit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := new(server)
-		q := workQueue(t, s, Config{})
+		s, q := fakeWork(t, Config{})
 		ctx, cancel := context.WithCancel(t.Context())
 		<-workAsync(ctx, q, 1, func(_ context.Context, j *Job) error {
 			if j.ID == "1" {
@@ -336,45 +331,39 @@ func TestAttempt(t *testing.T) {
 		"a context that is nil": {config: Config{Context: func(context.Context, *Job) context.Context { return nil }}, handler: noHandler,
 			did: "put later; ack", err: "panic: "},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				if test.config.Policy == (retry.Policy{}) {
-					test.config.Policy = later1
-				}
-				s := new(server)
-				q := fakeQueue(t, s, test.config)
-				q.Handle("k", later1, func(context.Context, *Job) error { return errors.New("of the kind") })
-				d := deliver(q, s, first, func(d *delivery) { d.state.kind = test.kind })
-				if test.late {
-					d.until = time.Now()
-				}
-				f := d.feed
-				f.running = 1
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				f.attempt(ctx, d, test.handler)
-				f.settling.Wait()
-				if got := s.took(); got != test.did {
-					t.Errorf("it did %q, want %q", got, test.did)
-				}
-				if got := readState(s.lastSent().Header).lastError; !strings.HasPrefix(got, test.err) || (got == "") != (test.err == "") {
-					t.Errorf("the error is %q, want %q", got, test.err)
-				}
-				if f.running != 0 || f.average != test.took {
-					t.Errorf("%d run, an attempt takes %v, want 0, %v", f.running, f.average, test.took)
-				}
-				if !q.turns.enterAlone(asideWait) {
-					t.Error("it still keeps others from running alone")
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			if test.config.Policy == (retry.Policy{}) {
+				test.config.Policy = later1
+			}
+			s, q := fake(t, test.config)
+			q.Handle("k", later1, func(context.Context, *Job) error { return errors.New("of the kind") })
+			d := deliver(q, s, first, func(d *delivery) { d.state.kind = test.kind })
+			if test.late {
+				d.until = time.Now()
+			}
+			f := d.feed
+			f.running = 1
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			f.attempt(ctx, d, test.handler)
+			f.settling.Wait()
+			s.did(t, test.did)
+			if got := readState(s.lastSent().Header).lastError; !strings.HasPrefix(got, test.err) || (got == "") != (test.err == "") {
+				t.Errorf("the error is %q, want %q", got, test.err)
+			}
+			if f.running != 0 || f.average != test.took {
+				t.Errorf("%d run, an attempt takes %v, want 0, %v", f.running, f.average, test.took)
+			}
+			if !q.turns.enterAlone(asideWait) {
+				t.Error("it still keeps others from running alone")
+			}
 		})
 	}
 }
 
 // The first report counts, also in Work.
 func TestReport_Settled(t *testing.T) {
-	s := new(server)
-	q := fakeQueue(t, s, Config{})
+	s, q := fake(t, Config{})
 	d := deliver(q, s, first, nil)
 	j := q.newJob(d)
 	if err := j.Done(); err != nil {
@@ -382,9 +371,7 @@ func TestReport_Settled(t *testing.T) {
 	}
 	s.took()
 	d.feed.report(t.Context(), j, errors.New("no"))
-	if got := s.took(); got != "" {
-		t.Errorf("it did %q", got)
-	}
+	s.did(t, "")
 }
 
 // An attempt that fails when its context has ended is handed back; everything else is an outcome.
@@ -461,9 +448,7 @@ func TestReport_Waits(t *testing.T) {
 
 // A success that needs no mark is only acknowledged, which needs no slot. Nor does a failure.
 func TestReport_NeedsNoSlot(t *testing.T) {
-	s := new(server)
-	q := fakeQueue(t, s, Config{Policy: later1})
-	q.nc = connected(t, s)
+	s, q := fakeOnline(t, Config{Policy: later1})
 	for failed, want := range map[error]string{nil: "ack", errors.New("no"): "put later; ack"} {
 		d := deliver(q, s, first, nil)
 		for range ackWindow {
@@ -518,8 +503,7 @@ func TestBegin(t *testing.T) {
 
 // A delivery that is skipped waits for no other attempt.
 func TestBegin_SkipsAtOnce(t *testing.T) {
-	s := new(server)
-	q := fakeQueue(t, s, Config{})
+	s, q := fake(t, Config{})
 	d := deliver(q, s, first, func(d *delivery) { d.until = time.Now() })
 	q.turns.enter(nil) // another attempt
 	if j, _ := d.feed.begin(d); j != nil || q.turns.running.Load() != 1 {
@@ -539,37 +523,35 @@ func TestBegin_Alone(t *testing.T) {
 		"others are long": {running: time.Hour, want: "put mark; last *; nak in 32s", after: time.Second},
 		"others end":      {running: 900 * time.Millisecond, want: "put mark; last *; put mark", after: 900 * time.Millisecond},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := &server{publish: inTurn(refused)}
-				q := fakeQueue(t, s, Config{Lease: 32 * time.Second})
-				s.last = func(string) (*jetstream.RawStreamMsg, error) {
-					return message(q, mark, 9, nats.Header{headerBegun: {"4"}, headerDelivery: {"2"}}), nil
-				}
-				d := deliver(q, s, first, func(d *delivery) { d.deliveries = 3 })
-				if test.running > 0 {
-					q.turns.enter(nil)
-					time.AfterFunc(test.running, q.turns.leave)
-				}
-				began := time.Now()
-				entered := make(chan time.Duration, 1)
-				time.AfterFunc(100*time.Millisecond, func() { q.turns.enter(nil); entered <- time.Since(began); q.turns.leave() })
-				j, leave := d.feed.begin(d)
-				if got := s.took(); got != test.want || (j != nil) != strings.HasSuffix(test.want, "put mark") || time.Since(began) != test.after {
-					t.Errorf("it did %q after %v, want %q, %v", got, time.Since(began), test.want, test.after)
-				}
-				if j != nil {
-					time.Sleep(3 * time.Second)
-					leave()
-				}
-				want := max(test.after, 100*time.Millisecond)
-				if j != nil {
-					want = test.after + 3*time.Second
-				}
-				if got := <-entered; got != want {
-					t.Errorf("another attempt has begun after %v, want %v", got, want)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			s := &server{publish: inTurn(refused)}
+			q := fakeQueue(t, s, Config{Lease: 32 * time.Second})
+			s.last = func(string) (*jetstream.RawStreamMsg, error) {
+				return message(q, mark, 9, nats.Header{headerBegun: {"4"}, headerDelivery: {"2"}}), nil
+			}
+			d := deliver(q, s, first, func(d *delivery) { d.deliveries = 3 })
+			if test.running > 0 {
+				q.turns.enter(nil)
+				time.AfterFunc(test.running, q.turns.leave)
+			}
+			began := time.Now()
+			entered := make(chan time.Duration, 1)
+			time.AfterFunc(100*time.Millisecond, func() { q.turns.enter(nil); entered <- time.Since(began); q.turns.leave() })
+			j, leave := d.feed.begin(d)
+			if got := s.took(); got != test.want || (j != nil) != strings.HasSuffix(test.want, "put mark") || time.Since(began) != test.after {
+				t.Errorf("it did %q after %v, want %q, %v", got, time.Since(began), test.want, test.after)
+			}
+			if j != nil {
+				time.Sleep(3 * time.Second)
+				leave()
+			}
+			want := max(test.after, 100*time.Millisecond)
+			if j != nil {
+				want = test.after + 3*time.Second
+			}
+			if got := <-entered; got != want {
+				t.Errorf("another attempt has begun after %v, want %v", got, want)
+			}
 		})
 	}
 }
@@ -592,8 +574,7 @@ func TestTurns_TwoAlone(t *testing.T) {
 // An attempt waits while another runs alone. If its feed stops meanwhile, its job is handed back.
 func TestBegin_WaitsForOneAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := new(server)
-		q := fakeQueue(t, s, Config{})
+		s, q := fake(t, Config{})
 		d := deliver(q, s, first, nil)
 		q.turns.enterAlone(asideWait)
 		time.AfterFunc(time.Second, func() { d.feed.close(nil) })
@@ -621,48 +602,45 @@ func TestJobs_Ends(t *testing.T) {
 			}
 		}, want: ErrGone, text: "durable: work: the queue was deleted on the server"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := new(server)
-				q := workQueue(t, s, Config{})
-				fresh := q.first.(*fakeConsumer)
-				ctx, cancel := context.WithCancelCause(t.Context())
-				defer cancel(nil)
-				var ids []string
-				var f *feed
-				err := q.Jobs()(ctx, func(j *Job) bool {
-					ids, f = append(ids, j.ID), j.d.feed
-					time.Sleep(time.Second)
-					if len(ids) == 1 {
-						return true
-					}
-					if f.average != time.Second {
-						t.Errorf("an attempt takes %v, want 1s", f.average)
-					}
-					fresh.last().handler(job(q.backend, s, "3", first, 3, nil)) // more than was requested: it waits
-					if test.stop == nil {
-						return false
-					}
-					test.stop(cancel, q)
-					synctest.Wait()
+		bubble(t, name, func(t *testing.T) {
+			s, q := fakeWork(t, Config{})
+			fresh := q.first.(*fakeConsumer)
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			var ids []string
+			var f *feed
+			err := q.Jobs()(ctx, func(j *Job) bool {
+				ids, f = append(ids, j.ID), j.d.feed
+				time.Sleep(time.Second)
+				if len(ids) == 1 {
 					return true
-				})
-				if !errors.Is(err, test.want) || (err == nil) != (test.want == nil) || err != nil && !strings.HasPrefix(err.Error(), test.text) {
-					t.Errorf("got %v, want %v", err, test.want)
 				}
-				if got := strings.Join(ids, " "); got != "1 2" {
-					t.Errorf("the jobs are %s, want 1 2", got)
+				if f.average != time.Second {
+					t.Errorf("an attempt takes %v, want 1s", f.average)
 				}
+				fresh.last().handler(job(q.backend, s, "3", first, 3, nil)) // more than was requested: it waits
+				if test.stop == nil {
+					return false
+				}
+				test.stop(cancel, q)
 				synctest.Wait()
-				if got := outcomesOf(s); got != "nak" && (got != "nak; nak; nak" || test.want != ErrClosed) { // Close hands back what is not settled
-					t.Errorf("it did %q, want the third job handed back", got)
-				}
-				if len(q.feeds) != 0 || f.running != 0 {
-					t.Errorf("the queue has %d feeds, %d run", len(q.feeds), f.running)
-				}
-				<-f.ended
-				<-f.stopping
+				return true
 			})
+			if !errors.Is(err, test.want) || (err == nil) != (test.want == nil) || err != nil && !strings.HasPrefix(err.Error(), test.text) {
+				t.Errorf("got %v, want %v", err, test.want)
+			}
+			if got := strings.Join(ids, " "); got != "1 2" {
+				t.Errorf("the jobs are %s, want 1 2", got)
+			}
+			synctest.Wait()
+			if got := outcomesOf(s); got != "nak" && (got != "nak; nak; nak" || test.want != ErrClosed) { // Close hands back what is not settled
+				t.Errorf("it did %q, want the third job handed back", got)
+			}
+			if len(q.feeds) != 0 || f.running != 0 {
+				t.Errorf("the queue has %d feeds, %d run", len(q.feeds), f.running)
+			}
+			<-f.ended
+			<-f.stopping
 		})
 	}
 }
@@ -685,8 +663,7 @@ func TestJobs_RequestsEndFirst(t *testing.T) {
 		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			s := new(server)
-			q := workQueue(t, s, Config{Grace: time.Hour})
+			s, q := fakeWork(t, Config{Grace: time.Hour})
 			fresh := q.first.(*fakeConsumer)
 			run(t.Context(), q, func(id string) bool {
 				if id == "1" {
@@ -708,8 +685,7 @@ func TestJobs_RequestsEndFirst(t *testing.T) {
 // A job whose lease has run out is not delivered.
 func TestJobs_ALateJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := new(server)
-		q := workQueue(t, s, Config{Lease: time.Second})
+		s, q := fakeWork(t, Config{Lease: time.Second})
 		var ids []string
 		err := q.Jobs()(t.Context(), func(j *Job) bool {
 			if ids = append(ids, j.ID); j.ID == "1" {
@@ -728,8 +704,7 @@ func TestJobs_ALateJob(t *testing.T) {
 
 // A job whose attempts have begun too often to run next to others is delivered too: a consumer has one job at a time.
 func TestJobs_BegunTooOften(t *testing.T) {
-	s := new(server)
-	q := fakeQueue(t, s, Config{})
+	s, q := fake(t, Config{})
 	_, fresh := addConsumers(q, s)
 	m := job(q.backend, s, "x", first, 7, nil)
 	m.meta.NumDelivered = 6
@@ -763,8 +738,7 @@ func TestJobs_Alone(t *testing.T) {
 		"handBack": func(j *Job) { j.handBack(0) },
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			s := new(server)
-			q := fakeQueue(t, s, Config{MaxCrashes: 1, Policy: later1})
+			s, q := fake(t, Config{MaxCrashes: 1, Policy: later1})
 			_, fresh := addConsumers(q, s)
 			fresh.serve(job(q.backend, s, "x", first, 7, nil))
 			var got *Job
@@ -787,8 +761,7 @@ func TestJobs_Alone(t *testing.T) {
 
 // Jobs that does not begin.
 func TestJobs_DoesNotBegin(t *testing.T) {
-	s := new(server)
-	q := workQueue(t, s, Config{})
+	s, q := fakeWork(t, Config{})
 	cause := errors.New("cause")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(cause)
@@ -803,9 +776,7 @@ func TestJobs_DoesNotBegin(t *testing.T) {
 
 // When an attempt is over, its context has ended.
 func TestAttempt_EndsItsContext(t *testing.T) {
-	s := new(server)
-	q := fakeQueue(t, s, Config{})
-	q.nc = connected(t, s)
+	s, q := fakeOnline(t, Config{})
 	d := deliver(q, s, first, nil)
 	var of context.Context
 	d.feed.attempt(t.Context(), d, func(ctx context.Context, _ *Job) error { of = ctx; return nil })
