@@ -162,7 +162,8 @@ func TestAQueueThatBeginsAgainLosesNoJob(t *testing.T) {
 // fault after which it was put last.
 type account struct {
 	mu    sync.Mutex
-	wants map[string]time.Time // when the last put of a job was confirmed
+	fault time.Time            // when the last one was over
+	after map[string]time.Time // the fault before the last put of a job
 	data  map[string]string    // of the last put, "" if the job was there already
 	done  map[string]map[string]time.Time
 }
@@ -171,7 +172,7 @@ type account struct {
 func (a *account) has(name, data string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.wants[name], a.data[name] = time.Now(), data
+	a.after[name], a.data[name] = a.fault, data
 }
 
 // did notes that an attempt has succeeded.
@@ -185,12 +186,12 @@ func (a *account) did(name, data string, began time.Time) {
 }
 
 // isDone reports whether the job that is stored was done: the one that was put last, or if that was there already, any in
-// an attempt that has begun since.
+// an attempt that has begun since the fault before. It may have ended before the put.
 func (a *account) isDone(name string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for data, began := range a.done[name] {
-		if data == a.data[name] || a.data[name] == "" && began.After(a.wants[name]) {
+		if data == a.data[name] || a.data[name] == "" && began.After(a.after[name]) {
 			return true
 		}
 	}
@@ -212,7 +213,7 @@ func TestAttack_TheLedgerOfAQueueThatBeginsAgain(t *testing.T) {
 	config := durable.Config{Name: "q", Lease: 2 * time.Second, Policy: crashPolicy, Remember: time.Hour, MaxCrashes: 1000, Grace: 1}
 	b := beginsAgain{t: t, dir: t.TempDir(), port: freePort(t)}
 	b.start()
-	a := account{wants: make(map[string]time.Time), data: make(map[string]string), done: make(map[string]map[string]time.Time)}
+	a := account{after: make(map[string]time.Time), data: make(map[string]string), done: make(map[string]map[string]time.Time)}
 	handler := func(ctx context.Context, job *durable.Job) error {
 		began := time.Now()
 		pause := time.Duration(rand.IntN(4)) * time.Millisecond
@@ -305,6 +306,9 @@ func TestAttack_TheLedgerOfAQueueThatBeginsAgain(t *testing.T) {
 				t.Error(err)
 			}
 		}
+		a.mu.Lock()
+		a.fault = time.Now()
+		a.mu.Unlock()
 		q = reopen()
 		var open []int
 		for i := range sent {
