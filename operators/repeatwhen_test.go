@@ -60,7 +60,12 @@ func TestRepeatWhen_Errors(t *testing.T) {
 	bubble(t, "the source's is returned at once, as it is", func(t *testing.T) {
 		mine := errors.New("mine")
 		asked := 0
-		h := func(ends completions) completions { return ends.Tap(func(operators.Completion) { asked++ }) }
+		h := func(ends completions) completions { // its own error, when it is told to end, counts for nothing
+			return func(ctx context.Context, yield func(operators.Completion) bool) error {
+				_ = ends.Tap(func(operators.Completion) { asked++ })(ctx, yield)
+				return errBoom
+			}
+		}
 		runs := 0
 		src := stream.Defer(func(context.Context) strs {
 			if runs++; runs == 3 {
