@@ -53,6 +53,33 @@ func TestClock_AdvanceToNext(t *testing.T) {
 	}
 }
 
+// A wait has the name of what a user calls, whatever the types and functions that carry it out are called.
+func TestClock_NamesWhatTheUserCalls(t *testing.T) {
+	p := retry.New(backoff.Constant(time.Second), retry.Limit(1))
+	fail := func(context.Context, int) (int, error) { return 0, errBoom }
+	same := func(answers stream.Stream[stream.Failure]) stream.Stream[stream.Failure] { return answers }
+	for operator, sources := range map[string][]stream.Stream[int]{
+		"retry.Policy.Handle": {
+			stream.Fail[int](errBoom).RetryWhen(p),
+			stream.Fail[int](errBoom).RetryWhen(p.Around(same)),
+			stream.Fail[int](errBoom).RetryWhen(stream.RetryHandlerFunc(p.Handle)),
+		},
+		"operators.MapRetry": {operators.MapRetry(stream.Of(1), p, fail, operators.MapRetryOptions[int]{})},
+		"operators.Batch":    {operators.Map(operators.Batch(stream.Never[int]().StartWith(1), 2, time.Second), func(b []int) int { return b[0] }).Take(1)},
+		"stream.Delay":       {stream.Of(1).Delay(time.Second)},
+	} {
+		for i, s := range sources {
+			c := NewClock()
+			done := make(chan error, 1)
+			go func() { done <- s.ForEach(stream.WithClock(t.Context(), c), func(int) {}) }()
+			if w, err := c.AdvanceToNext(t.Context()); err != nil || w.Operator != operator {
+				t.Errorf("%s %d: %v, %v", operator, i, w, err)
+			}
+			<-done
+		}
+	}
+}
+
 // A timeout is armed with each retry: the test names the wait that it means, and is exact.
 func TestClock_AdvanceTheWaitThatIsMeant(t *testing.T) {
 	c := NewClock()

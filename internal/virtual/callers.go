@@ -43,8 +43,9 @@ func folder(c Call) string {
 	return path.Dir(file)
 }
 
-// bodies is the folder with the implementations of package operators.
-const bodies = "internal/op"
+// bodies are the folders with the implementations of package operators: what their waits are called, or "" if the
+// function is called as the operator.
+var bodies = map[string]string{"internal/op": "", "operators/internal/mapretry": "MapRetry"}
 
 // plumbing reports whether a call is of no interest to a reader: a call in this package, or one that passes a wait on
 // to the clock.
@@ -55,7 +56,8 @@ func plumbing(c Call) bool {
 	case "stream":
 		return strings.Contains(c.Place, "/clock.go:")
 	default:
-		return dir == "streamtest" || dir == "reconnecttest" || strings.HasPrefix(dir, "internal/") && dir != bodies
+		_, body := bodies[dir]
+		return dir == "streamtest" || dir == "reconnecttest" || strings.HasPrefix(dir, "internal/") && !body
 	}
 }
 
@@ -91,13 +93,15 @@ func (c Callers) Operator() string {
 	calls := c.calls()
 	for _, f := range calls {
 		dir := folder(f)
-		if dir == bodies {
+		if dir == "" {
+			continue
+		}
+		name, body := bodies[dir]
+		if body {
 			dir = "operators"
 		}
-		if dir != "" {
-			if name := exportedName(f.Function); name != "" {
-				return path.Base(dir) + "." + name
-			}
+		if name = cmp.Or(name, exportedName(f.Function)); name != "" {
+			return path.Base(dir) + "." + name
 		}
 	}
 	if len(calls) > 0 {
@@ -108,14 +112,15 @@ func (c Callers) Operator() string {
 
 // exportedName returns the innermost exported function that is or contains function: Delay for
 // stream.Stream[...].Delay.func1.2, Timer for main.main.Timer.func1. Methods of a Stream have only their own names,
-// other methods also their types.
+// those of a Policy also its name, and what RetryWhen calls of package retry's own types is Policy.Handle.
 func exportedName(function string) string {
 	words := strings.Split(strings.ReplaceAll(function[len(packageOf(function)):], "[...]", ""), ".")
+	inRetry := strings.HasSuffix(packageOf(function), "/retry")
 	for i := len(words) - 1; i > 0; i-- {
 		switch name := words[i]; {
 		case name == "" || name[0] < 'A' || name[0] > 'Z':
-		case words[i-1] == "(*subscription)" && name == "Next":
-			return "Policy.Handle" // RetryWhen asks a policy without Handle's stream
+		case inRetry && strings.HasPrefix(words[i-1], "(*") && words[i-1][2] >= 'a':
+			return "Policy.Handle"
 		case words[i-1] == "Policy":
 			return "Policy." + name
 		default:
