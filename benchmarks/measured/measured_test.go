@@ -1,4 +1,4 @@
-// Package measured measures the calls of HTTP clients in Go, in virtual time, for docs/measure.md.
+// Package measured measures the calls of HTTP clients in Go, in virtual time, for MEASURED.md.
 package measured
 
 import (
@@ -87,9 +87,9 @@ var clients = []struct {
 	})},
 }
 
-// Each client has its row in docs/measure.md.
+// Each client has its row in MEASURED.md.
 func TestMeasured(t *testing.T) {
-	document, err := os.ReadFile("../../docs/measure.md")
+	document, err := os.ReadFile("MEASURED.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestMeasured(t *testing.T) {
 			slices.Sort(kinds)
 			row := fmt.Sprintf("| %s | %s | `%s` | %s |", c.name, version(t, c.module), m.Policy, strings.Join(append(kinds, "–")[:max(len(kinds), 1)], ", "))
 			if !strings.Contains(string(document), row) {
-				t.Errorf("docs/measure.md does not have the row\n%s\n%s, %q", row, m.Why, m.Or)
+				t.Errorf("MEASURED.md does not have the row\n%s\n%s, %q", row, m.Why, m.Or)
 			}
 		})
 	}

@@ -14,16 +14,16 @@ import (
 	"github.com/retrywhen/retrywhen/prove"
 )
 
-// measuredRow is a client in docs/measure.md: its name, version, policy, findings and command.
+// measuredRow is a client in benchmarks/measured/MEASURED.md: its name, version, policy, findings and command.
 var measuredRow = regexp.MustCompile("(?m)^\\| (.*) \\| (.*) \\| (?:`(.*)`|–) \\| (.*) \\| `retrywhen measure (.*)` \\|$")
 
-// The clients of docs/measure.md do what it says. Programs for node are installed from npm.
+// The clients of benchmarks/measured/MEASURED.md do what it says. Programs for node are installed from npm.
 func TestMeasureDocument(t *testing.T) {
 	if os.Getenv("RETRYWHEN_NIGHTLY") == "" {
 		t.Skip("it needs clients of Debian and npm, and a quiet machine; RETRYWHEN_NIGHTLY enables it")
 	}
 	_ = os.Getenv("RETRYWHEN_DOCUMENTS") // so that the test is not cached when a document changes: .ci/run
-	text, err := os.ReadFile("../../docs/measure.md")
+	text, err := os.ReadFile("../../benchmarks/measured/MEASURED.md")
 	if err != nil {
 		t.Fatal(err)
 	}

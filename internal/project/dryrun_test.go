@@ -22,12 +22,12 @@ var (
 var inFolder = map[string]string{
 	"benchmarks/CORRECTNESS.md":         "benchmarks",
 	"benchmarks/RESULTS.md":             "benchmarks",
+	"benchmarks/measured/MEASURED.md":   "benchmarks",
 	"benchmarks/reconnect/RECONNECT.md": "benchmarks/reconnect",
 	"benchmarks/retrygrpc/README.md":    "benchmarks",
 	"benchmarks/retryhttp/README.md":    "benchmarks",
 	"docs/comparison.md":                "benchmarks",
 	"docs/durable.md":                   "durable/embedded",
-	"docs/measure.md":                   "benchmarks",
 	"docs/testing.md":                   "internal/docs",
 }
 
