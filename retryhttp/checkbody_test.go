@@ -168,9 +168,7 @@ func TestPeekTimeout(t *testing.T) {
 			if _, err := w.Write([]byte("x")); err != io.ErrClosedPipe {
 				t.Error("the body is open:", err)
 			}
-			if got := read(t, resp, err); got != late+c.want {
-				t.Error(got)
-			}
+			expectBody(t, resp, err, late+c.want)
 		})
 	}
 	bubble(t, "is a timeout", func(t *testing.T) {
@@ -189,9 +187,7 @@ func TestPeekTimeout(t *testing.T) {
 		answer, _ := stalled()
 		s := newScript(answer, ok)
 		resp, err := retryhttp.NewTransport(s, constant(1)).RoundTrip(get(t, t.Context()))
-		if got := read(t, resp, err); got != "200 fine" {
-			t.Error(got)
-		}
+		expectBody(t, resp, err, "200 fine")
 		s.expect(t, "0s 2s")
 	})
 	bubble(t, "a body in time is never closed by it", func(t *testing.T) {
@@ -241,9 +237,7 @@ func TestServer_ABodyThatNeverComes(t *testing.T) {
 		client := server.Client()
 		client.Transport = retryhttp.NewTransport(client.Transport, quick(2), retryhttp.PeekTimeout(20*time.Millisecond))
 		resp, err := client.Get(server.URL)
-		if got := read(t, resp, err); got != begins+"20ms" {
-			t.Error(got)
-		}
+		expectBody(t, resp, err, begins+"20ms")
 	})
 	bubble(t, "HTTP/2", func(t *testing.T) {
 		start := time.Now()
@@ -251,9 +245,7 @@ func TestServer_ABodyThatNeverComes(t *testing.T) {
 		if err != nil || time.Since(start) != 5*time.Second {
 			t.Error(err, time.Since(start))
 		}
-		if got := read(t, resp, err); got != begins+"1s" {
-			t.Error(got)
-		}
+		expectBody(t, resp, err, begins+"1s")
 	})
 }
 

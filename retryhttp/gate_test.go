@@ -57,9 +57,7 @@ func TestGate_OneOf100CallersIsRefused(t *testing.T) {
 				group.Go(func() {
 					time.Sleep(time.Duration(i) * 100 * time.Millisecond)
 					resp, err := client.Get("http://example.test")
-					if got := read(t, resp, err); got != "200 " {
-						t.Errorf("got %s", got)
-					}
+					expectBody(t, resp, err, "200 ")
 				})
 			}
 			group.Wait()
@@ -248,9 +246,7 @@ func TestGate_APostThatItHeldBackIsRetriedByATransportAbove(t *testing.T) {
 		read(t, resp, err)
 		outer := retryhttp.NewTransport(inner, retry.New(backoff.Constant(20*time.Second), retry.Limit(1)))
 		resp, err = outer.RoundTrip(request(t, t.Context(), "POST", strings.NewReader("order")))
-		if got := read(t, resp, err); got != "200 fine" {
-			t.Errorf("got %s", got)
-		}
+		expectBody(t, resp, err, "200 fine")
 		base.expect(t, "0s 1m0s:order")
 	})
 }

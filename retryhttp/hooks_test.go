@@ -145,9 +145,7 @@ func TestWithoutRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScript(unavailable)
 		resp, err := retryhttp.NewTransport(s, constant(2)).RoundTrip(get(t, retry.WithoutRetries(t.Context())))
-		if got := read(t, resp, err); got != "503 busy" {
-			t.Error(got)
-		}
+		expectBody(t, resp, err, "503 busy")
 		s.expect(t, "0s")
 	})
 }

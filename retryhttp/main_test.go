@@ -156,6 +156,14 @@ func read(t *testing.T, resp *http.Response, err error) string {
 	return fmt.Sprint(resp.StatusCode, " ", string(body))
 }
 
+// expectBody reads a response, or takes its error.
+func expectBody(t *testing.T, resp *http.Response, err error, want string) {
+	t.Helper()
+	if got := read(t, resp, err); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 var bubble = check.Bubble
 
 // protocols runs a test over HTTP/1.1 and over HTTP/2, on loopback.

@@ -75,9 +75,7 @@ func TestRateLimitHeaders(t *testing.T) {
 			bubble(t, c.name, func(t *testing.T) {
 				s := newScript(status(code, "", c.header()...), ok)
 				resp, err := retryhttp.NewTransport(s, constant(3), retryhttp.RateLimitHeaders()).RoundTrip(get(t, t.Context()))
-				if got := read(t, resp, err); got != "200 fine" {
-					t.Error(got)
-				}
+				expectBody(t, resp, err, "200 fine")
 				s.expect(t, c.want)
 			})
 		}
@@ -160,17 +158,13 @@ func TestRateLimitHeaders_GitHub(t *testing.T) {
 	bubble(t, "not unless asked", func(t *testing.T) {
 		s := newScript(status(403, "", "Retry-After: 60", "X-RateLimit-Remaining: 0", reset(2*time.Second)), ok)
 		resp, err := retryhttp.NewTransport(s, constant(1)).RoundTrip(get(t, t.Context()))
-		if got := read(t, resp, err); got != "403 " {
-			t.Error(got)
-		}
+		expectBody(t, resp, err, "403 ")
 		s.expect(t, "0s")
 	})
 	bubble(t, "a body of one use", func(t *testing.T) {
 		s := newScript(status(403, "limited", "Retry-After: 60"), ok)
 		resp, err := retryhttp.NewTransport(s, constant(1), retryhttp.RateLimitHeaders()).RoundTrip(request(t, t.Context(), "POST", io.NopCloser(strings.NewReader("once"))))
-		if got := read(t, resp, err); got != "403 limited" {
-			t.Error(got)
-		}
+		expectBody(t, resp, err, "403 limited")
 	})
 }
 

@@ -136,9 +136,7 @@ func TestAResponseThatCameTooLateIsClosed(t *testing.T) {
 			})
 			resp, err := retryhttp.NewTransport(s, timed(0)).RoundTrip(get(t, t.Context()))
 			if name == "in time" {
-				if got := read(t, resp, err); got != "200 fine" {
-					t.Error(got)
-				}
+				expectBody(t, resp, err, "200 fine")
 				return
 			}
 			if resp != nil || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "attempt 1: no response in time") {

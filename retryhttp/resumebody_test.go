@@ -314,9 +314,7 @@ func TestResumeBody_Policy(t *testing.T) {
 			return s.RoundTrip(r)
 		})
 		resp, err := retryhttp.NewTransport(base, p, retryhttp.ResumeBody(0)).RoundTrip(get(t, t.Context()))
-		if got := read(t, resp, err); got != "200 abcdefghij" {
-			t.Error(got)
-		}
+		expectBody(t, resp, err, "200 abcdefghij")
 		s.expect(t, "0s 1s 3s 6s 7s 9s 14s")
 		if want := []int{1, 2, 3, 4, 2, 3, 4}; !slices.Equal(attempts, want) {
 			t.Errorf("attempts %v, want %v", attempts, want)
@@ -504,17 +502,13 @@ func TestResumeBody_Policy(t *testing.T) {
 		s := newScript(part(200, &testBody{Reader: readerFunc(func(p []byte) (int, error) { return copy(p, "abcd"), errCut })}, `ETag: "v1"`, "Content-Length: 10"),
 			part(206, &testBody{Reader: readerFunc(func(p []byte) (int, error) { return copy(p, "efghij"), io.EOF })}, `ETag: "v1"`, "Content-Range: bytes 4-9/10"))
 		resp, err := retryhttp.NewTransport(s, constant(3), retryhttp.ResumeBody(0)).RoundTrip(get(t, t.Context()))
-		if got := read(t, resp, err); got != "200 abcdefghij" {
-			t.Error(got)
-		}
+		expectBody(t, resp, err, "200 abcdefghij")
 		s.expect(t, "0s 1s")
 	})
 	bubble(t, "an error after all bytes is returned", func(t *testing.T) {
 		s := newScript(part(200, breaks("abcd", errCut), `ETag: "v1"`, "Content-Length: 4"))
 		resp, err := retryhttp.NewTransport(s, constant(3), retryhttp.ResumeBody(0)).RoundTrip(get(t, t.Context()))
-		if got := read(t, resp, err); got != "200 abcd and then "+errCut.Error() {
-			t.Error(got)
-		}
+		expectBody(t, resp, err, "200 abcd and then "+errCut.Error())
 	})
 	bubble(t, "hooks and Classify see the caller's request", func(t *testing.T) {
 		req := request(t, t.Context(), "GET", io.NopCloser(strings.NewReader("query"))) // sent as a copy, with a buffered body
@@ -596,9 +590,7 @@ func TestResumeBody_Stall(t *testing.T) {
 				}
 				client := http.Client{Transport: retryhttp.NewTransport(base, p, retryhttp.ResumeBody(10*time.Second))}
 				resp, err := client.Do(get(t, t.Context()))
-				if got := read(t, resp, err); got != "200 abcdefghij" {
-					t.Error(got)
-				}
+				expectBody(t, resp, err, "200 abcdefghij")
 				header := 10 * time.Second
 				if timeout == 5*time.Second {
 					header = timeout
@@ -881,9 +873,7 @@ func TestResumeBody_InABubbleTheConnectionIsReused(t *testing.T) {
 		tr := retryhttp.NewTransport(base, constant(3), retryhttp.ResumeBody(time.Minute))
 		for range 3 {
 			resp, err := tr.RoundTrip(get(t, t.Context()))
-			if got := read(t, resp, err); got != "200 "+alphabet {
-				t.Error(got)
-			}
+			expectBody(t, resp, err, "200 "+alphabet)
 		}
 		if conns != 2 {
 			t.Errorf("%d connections, want 2", conns)

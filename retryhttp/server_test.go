@@ -84,9 +84,7 @@ func TestServer_ConnectionsAreUsedAgain(t *testing.T) {
 				}
 				client := http.Client{Transport: retryhttp.NewTransport(base, quick(10))}
 				resp, err := client.Get("http://example.test")
-				if got := read(t, resp, err); got != "200 " {
-					t.Error(got)
-				}
+				expectBody(t, resp, err, "200 ")
 				if n := conns.Load(); n != 1 {
 					t.Errorf("%d connections, want 1", n)
 				}
@@ -176,9 +174,7 @@ func TestServer_AFailingResponseThatIsCut(t *testing.T) {
 		})
 		url, base := p.serve(h)
 		resp, err := (&http.Client{Transport: retryhttp.NewTransport(base, quick(5))}).Get(url)
-		if got := read(t, resp, err); got != "200 " {
-			t.Error(got)
-		}
+		expectBody(t, resp, err, "200 ")
 	})
 }
 
@@ -196,9 +192,7 @@ func TestServer_RedirectsAreFollowed(t *testing.T) {
 			}
 		})
 		resp, err := (&http.Client{Transport: retryhttp.NewTransport(base, quick(1))}).Get(url)
-		if got := read(t, resp, err); got != "200 there" {
-			t.Error(got)
-		}
+		expectBody(t, resp, err, "200 there")
 	})
 }
 
@@ -225,9 +219,7 @@ func TestServer_ManyAtOnce(t *testing.T) {
 					want := fmt.Sprint(i, " ", k)
 					req, _ := http.NewRequestWithContext(t.Context(), "PUT", url, strings.NewReader(want))
 					resp, err := client.Do(req)
-					if got := read(t, resp, err); got != "200 "+want {
-						t.Error(got)
-					}
+					expectBody(t, resp, err, "200 "+want)
 				}
 			})
 		}
@@ -320,9 +312,7 @@ func TestVirtual(t *testing.T) {
 				}
 			})
 			resp, err := (&http.Client{Transport: retryhttp.NewTransport(base, constant(5))}).Get("http://example.test")
-			if got := read(t, resp, err); got != "200 " {
-				t.Error(got)
-			}
+			expectBody(t, resp, err, "200 ")
 			if got := strings.Join(times, " "); got != "0s 5s 15s 16s" {
 				t.Error(got)
 			}

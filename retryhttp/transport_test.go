@@ -52,9 +52,7 @@ func TestStatusesThatAreRetried(t *testing.T) {
 		choice := retryhttp.Statuses(codes...)
 		codes[1] = 503
 		resp, err := retryhttp.NewTransport(s, constant(3), choice).RoundTrip(get(t, t.Context()))
-		if got := read(t, resp, err); got != "503 final" {
-			t.Error(got)
-		}
+		expectBody(t, resp, err, "503 final")
 		s.expect(t, "0s 1s")
 	})
 }
@@ -144,15 +142,11 @@ func TestRequestsThatAreRetried(t *testing.T) {
 		mine := retryhttp.Idempotent(func(r *http.Request) bool { return r.Method == "POST" })
 		s := newScript(status(500, ""), ok)
 		resp, err := retryhttp.NewTransport(s, constant(1), mine).RoundTrip(request(t, t.Context(), "POST", memory()))
-		if got := read(t, resp, err); got != "200 fine" {
-			t.Error(got)
-		}
+		expectBody(t, resp, err, "200 fine")
 		s.expect(t, "0s:in memory 1s:in memory")
 		s = newScript(status(500, ""), ok)
 		resp, err = retryhttp.NewTransport(s, constant(1), mine).RoundTrip(request(t, t.Context(), "GET", nil))
-		if got := read(t, resp, err); got != "500 " {
-			t.Error(got)
-		}
+		expectBody(t, resp, err, "500 ")
 	})
 }
 
@@ -185,9 +179,7 @@ func TestRetryAfter(t *testing.T) {
 			bubble(t, c.name, func(t *testing.T) {
 				s := newScript(status(code, "", c.header()...), ok)
 				resp, err := retryhttp.NewTransport(s, constant(3)).RoundTrip(get(t, t.Context()))
-				if got := read(t, resp, err); got != "200 fine" {
-					t.Error(got)
-				}
+				expectBody(t, resp, err, "200 fine")
 				s.expect(t, c.want)
 			})
 		}
@@ -196,9 +188,7 @@ func TestRetryAfter(t *testing.T) {
 		bubble(t, "huge, past MaxRetryAfter: "+huge, func(t *testing.T) {
 			s := newScript(status(503, "later", "Retry-After: "+huge))
 			resp, err := retryhttp.NewTransport(s, retry.New(backoff.Constant(time.Second), retry.MaxRetryAfter(time.Minute))).RoundTrip(get(t, t.Context()))
-			if got := read(t, resp, err); got != "503 later" {
-				t.Error(got)
-			}
+			expectBody(t, resp, err, "503 later")
 			s.expect(t, "0s")
 		})
 		bubble(t, "huge, past the deadline: "+huge, func(t *testing.T) {
@@ -206,9 +196,7 @@ func TestRetryAfter(t *testing.T) {
 			defer cancel()
 			s := newScript(status(503, "later", "Retry-After: "+huge))
 			resp, err := retryhttp.NewTransport(s, constant(5)).RoundTrip(get(t, ctx))
-			if got := read(t, resp, err); got != "503 later" {
-				t.Error(got)
-			}
+			expectBody(t, resp, err, "503 later")
 			s.expect(t, "0s")
 		})
 		bubble(t, "huge, no bound: "+huge, func(t *testing.T) {
@@ -233,9 +221,7 @@ func TestDefaultIsBounded(t *testing.T) {
 			s := newScript(status(429, "slow down", "Retry-After: "+after))
 			policy := retry.Default.With(retry.WithRand(func() float64 { return 0 }))
 			resp, err := retryhttp.NewTransport(s, policy).RoundTrip(get(t, ctx))
-			if got := read(t, resp, err); got != "429 slow down" {
-				t.Error(got)
-			}
+			expectBody(t, resp, err, "429 slow down")
 			s.expect(t, want)
 		})
 	}
@@ -255,9 +241,7 @@ func TestGivingUp(t *testing.T) {
 		if s.bodies[2].closed.Load() {
 			t.Error("the body is closed")
 		}
-		if got := read(t, resp, err); got != "502 "+body {
-			t.Error(got)
-		}
+		expectBody(t, resp, err, "502 "+body)
 		s.expect(t, "0s 1s 2s")
 		for i, b := range s.bodies {
 			if !b.ended.Load() || !b.closed.Load() {
@@ -277,9 +261,7 @@ func TestGivingUp(t *testing.T) {
 		b := retry.NewBudget(1, 1, 1)
 		s := newScript(unavailable)
 		resp, err := retryhttp.NewTransport(s, constant(9, retry.WithBudget(b))).RoundTrip(get(t, t.Context()))
-		if got := read(t, resp, err); got != "503 busy" {
-			t.Error(got)
-		}
+		expectBody(t, resp, err, "503 busy")
 		s.expect(t, "0s 1s")
 		resp, err = retryhttp.NewTransport(newScript(status(404, "")), constant(9, retry.WithBudget(b))).RoundTrip(get(t, t.Context()))
 		if read(t, resp, err); b.Tokens() != 1 {
@@ -301,9 +283,7 @@ func TestGivingUp(t *testing.T) {
 		}))
 		s := newScript(unavailable, status(502, "no"))
 		resp, err := retryhttp.NewTransport(s, p).RoundTrip(get(t, t.Context()))
-		if got := read(t, resp, err); got != "502 no" {
-			t.Error(got)
-		}
+		expectBody(t, resp, err, "502 no")
 		_, err = retryhttp.NewTransport(newScript(failure(errCut)), p).RoundTrip(get(t, t.Context()))
 		if err != errCut {
 			t.Errorf("%#v", err)
@@ -518,9 +498,7 @@ func TestClassify(t *testing.T) {
 		p := constant(3, retry.OnRetry(func(_ context.Context, e retry.Event) { seen = append(seen, e.Err.Error()) }))
 		s := newScript(status(200, `{"error":"queue capacity exceeded"}`), status(400, "queue capacity exceeded\nsecond line"), ok)
 		resp, err := retryhttp.NewTransport(s, p, retryhttp.Classify(full)).RoundTrip(get(t, t.Context()))
-		if got := read(t, resp, err); got != "200 fine" {
-			t.Error(got)
-		}
+		expectBody(t, resp, err, "200 fine")
 		s.expect(t, "0s 1s 2s")
 		want := []string{
 			`retryhttp: GET http://user:xxxxx@example.test/path: 200 OK: {"error":"queue capacity exceeded"}`,
@@ -552,9 +530,7 @@ func TestClassify(t *testing.T) {
 			return &http.Response{StatusCode: 503, Body: io.NopCloser(io.MultiReader(strings.NewReader("half"), errReader{errCut}))}, nil
 		}
 		resp, err := retryhttp.NewTransport(newScript(broken), constant(0)).RoundTrip(get(t, t.Context()))
-		if got := read(t, resp, err); got != "503 half and then "+errCut.Error() {
-			t.Error(got)
-		}
+		expectBody(t, resp, err, "503 half and then "+errCut.Error())
 	})
 	bubble(t, "an error that is hopeless, otherwise", func(t *testing.T) {
 		c := retryhttp.Classify(func(o *retryhttp.Outcome) retryhttp.Class {
@@ -565,17 +541,13 @@ func TestClassify(t *testing.T) {
 		})
 		s := newScript(failure(&tls.CertificateVerificationError{Err: errCut}), ok)
 		resp, err := retryhttp.NewTransport(s, constant(3), c).RoundTrip(get(t, t.Context()))
-		if got := read(t, resp, err); got != "200 fine" {
-			t.Error(got)
-		}
+		expectBody(t, resp, err, "200 fine")
 		s.expect(t, "0s 1s")
 	})
 	bubble(t, "final", func(t *testing.T) {
 		c := retryhttp.Classify(func(o *retryhttp.Outcome) retryhttp.Class { return retryhttp.NotRetryable })
 		resp, err := retryhttp.NewTransport(newScript(unavailable), constant(3), c).RoundTrip(get(t, t.Context()))
-		if got := read(t, resp, err); got != "503 busy" {
-			t.Error(got)
-		}
+		expectBody(t, resp, err, "503 busy")
 		if _, err := retryhttp.NewTransport(newScript(failure(errCut)), constant(3), c).RoundTrip(get(t, t.Context())); err != errCut {
 			t.Error(err)
 		}
@@ -647,9 +619,7 @@ func TestAttemptTimeout(t *testing.T) {
 	bubble(t, "is retried", func(t *testing.T) {
 		s := newScript(hang, hang, ok)
 		resp, err := retryhttp.NewTransport(s, constant(3, retry.AttemptTimeout(5*time.Second))).RoundTrip(get(t, t.Context()))
-		if got := read(t, resp, err); got != "200 fine" {
-			t.Error(got)
-		}
+		expectBody(t, resp, err, "200 fine")
 		s.expect(t, "0s 6s 12s")
 	})
 	bubble(t, "is a timeout to net/http's users", func(t *testing.T) {
@@ -671,9 +641,7 @@ func TestAttemptTimeout(t *testing.T) {
 			return &http.Response{StatusCode: 503, Body: io.NopCloser(hangingReader{r.Context()})}, nil
 		}, ok)
 		resp, err := retryhttp.NewTransport(s, constant(3, retry.AttemptTimeout(5*time.Second))).RoundTrip(get(t, t.Context()))
-		if got := read(t, resp, err); got != "200 fine" {
-			t.Error(got)
-		}
+		expectBody(t, resp, err, "200 fine")
 		s.expect(t, "0s 6s")
 	})
 	for class, want := range map[retryhttp.Class]string{retryhttp.Unclassified: "0s 6s", retryhttp.NotRetryable: "0s"} {
@@ -719,9 +687,7 @@ func TestAttemptTimeout(t *testing.T) {
 				}), strings.NewReader("late")))}, nil
 		}
 		resp, err := retryhttp.NewTransport(newScript(slow), constant(3, retry.AttemptTimeout(5*time.Second))).RoundTrip(get(t, t.Context()))
-		if got := read(t, resp, err); got != "200 late" {
-			t.Error(got)
-		}
+		expectBody(t, resp, err, "200 late")
 	})
 	bubble(t, "the context of an attempt ends with its body", func(t *testing.T) {
 		var ctx context.Context

@@ -182,9 +182,7 @@ func TestWithShared_APostThatWasNotSentIsRetried(t *testing.T) {
 			base := newScript(ok)
 			transport := retryhttp.NewTransport(retryhttp.WithShared(base, shared, setToken), c.policy)
 			resp, err := transport.RoundTrip(request(t, t.Context(), "POST", strings.NewReader("order")))
-			if got := read(t, resp, err); got != "200 fine" {
-				t.Errorf("got %s", got)
-			}
+			expectBody(t, resp, err, "200 fine")
 			base.expect(t, c.calls)
 		})
 	}
@@ -276,9 +274,7 @@ func TestWithShared_OverARealServer(t *testing.T) {
 	client := &http.Client{Transport: retryhttp.WithShared(base, shared, setToken)}
 	for range 3 {
 		resp, err := client.Post(server.URL, "text/plain", strings.NewReader("order"))
-		if got := read(t, resp, err); got != "200 " {
-			t.Errorf("got %s", got)
-		}
+		expectBody(t, resp, err, "200 ")
 	}
 	client.CloseIdleConnections()
 	if want := map[string]int{"token 1order": 2, "token 2order": 2}; !maps.Equal(counts, want) {
@@ -388,9 +384,7 @@ func TestWithShared_KeepsItsStatuses(t *testing.T) {
 		statuses[0] = 404
 		_ = shared.Do(t.Context(), func(context.Context, int) error { return nil })
 		resp, err := transport.RoundTrip(get(t, t.Context()))
-		if got := read(t, resp, err); got != "200 fine" {
-			t.Errorf("got %s", got)
-		}
+		expectBody(t, resp, err, "200 fine")
 	})
 }
 

@@ -3,6 +3,8 @@ package websocket_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -16,9 +18,13 @@ import (
 	"github.com/coder/websocket/wsjson"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/examples/internal/check"
+	"github.com/retrywhen/retrywhen/examples/internal/killed"
 	"github.com/retrywhen/retrywhen/examples/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
 	"github.com/retrywhen/retrywhen/examples/recipes/websocket"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/reconnecttest"
 	"github.com/retrywhen/retrywhen/retry"
 )
 
@@ -184,3 +190,53 @@ func TestEvents_RetryAfter(t *testing.T) {
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// The recipe comes back from every break of its connection, before and in the middle of each of the server's writes.
+func TestEvents_ComeBack(t *testing.T) {
+	policy := retry.New(backoff.Exponential(time.Second, 2).Cap(30*time.Second).Jitter(jitter.Full), retry.ResetAfterItems(1))
+	reconnecttest.Check(t, func() reconnecttest.Run[int] {
+		return reconnecttest.Run[int]{Serve: twelveEvents, Client: func(ctx context.Context, dial reconnecttest.Dial, got func(int)) error {
+			client := &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
+			return websocket.Events(client, "ws://127.0.0.1/", 0, 30*time.Second, policy, nil).ForEach(ctx, func(e websocket.Event) { got(e.ID) })
+		}}
+	})
+}
+
+// twelveEvents serves the events after the one that the client names, 100 ms apart, and then heartbeats.
+func twelveEvents(ctx context.Context, l net.Listener) {
+	check.Serve(ctx, l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conn, after, err := accept(ctx, w, r)
+		if err != nil {
+			return
+		}
+		defer conn.CloseNow()
+		defer context.AfterFunc(ctx, func() { _ = conn.CloseNow() })()
+		reading := conn.CloseRead(ctx)
+		for n := after + 1; ; n++ {
+			e := websocket.Event{ID: n, Data: fmt.Sprint("event ", n)}
+			time.Sleep(100 * time.Millisecond)
+			if n > 12 {
+				e = websocket.Event{}
+				time.Sleep(10 * time.Second)
+			}
+			if wsjson.Write(reading, conn, e) != nil {
+				return
+			}
+		}
+	}))
+}
+
+func TestMain(m *testing.M) { killed.Main(m, program) }
+
+// program stores the id of each event.
+func program(ctx context.Context, e *killed.Effects, args []string) error {
+	at := 0
+	e.Start(&at)
+	return killed.Follow(ctx, e, 1000, websocket.Events(nil, args[0], at, silence, proxy.Policy, nil), func(v websocket.Event) (int, any) { return v.ID, v.ID })
+}
+
+func TestEvents_Killed(t *testing.T) {
+	var connections atomic.Int64
+	server := feed(t, &connections, func(int64) int { return 0 })
+	killed.Check(t, "WebSocket", 10, 75, 1000, "0", "ws"+strings.TrimPrefix(server.URL, "http"))
+}
