@@ -205,12 +205,12 @@ func (c *observing) Observe(s *attempt.Subscription) attempt.Observation {
 	s.Observe(c)
 	return c
 }
-func (c *observing) Next(*attempt.Failure) error             { return nil }
-func (c *observing) Over(*attempt.Subscription, attempt.End) {}
-func (c *observing) Failed(*attempt.Failure)                 {}
-func (c *observing) Begins()                                 {}
-func (c *observing) Works()                                  { c.recovered++ }
-func (c *observing) Ended(attempt.End)                       {}
+func (c *observing) Next(*attempt.Attempt) error                        { return nil }
+func (c *observing) Once(*attempt.Subscription, attempt.Attempt, error) {}
+func (c *observing) Count(*attempt.Attempt)                             {}
+func (c *observing) Begins()                                            {}
+func (c *observing) Works()                                             { c.recovered++ }
+func (c *observing) Over(attempt.Attempt, error)                        {}
 
 // A bookmark is no delivered value: it is not in Items. It ends an outage.
 func TestResumeMarked_ABookmarkIsNoProgress(t *testing.T) {

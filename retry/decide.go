@@ -203,7 +203,7 @@ func (o *Operation) room(d time.Duration) (time.Duration, error) {
 	c := o.config
 	room := time.Duration(-1)
 	if c.within >= 0 {
-		left := c.within - max(0, o.failedAt().Sub(o.state.since())) // a clock may go back
+		left := c.within - max(0, o.failedAt().Sub(o.state.rowBegan())) // a clock may go back
 		if d > left {
 			return 0, reached{limit: ErrWithin, n: int64(c.within)}
 		}
@@ -242,7 +242,7 @@ func (o *Operation) errorOf(cause error, retries int) *Error {
 		err.Elapsed = o.failedAt().Sub(s.first)
 	}
 	if s.retries > 0 {
-		err.Down = o.failedAt().Sub(s.since())
+		err.Down = o.failedAt().Sub(s.rowBegan())
 	}
 	return err
 }

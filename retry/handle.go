@@ -35,7 +35,7 @@ func (p Policy) Handle(failures stream.Stream[stream.Failure]) stream.Stream[str
 		s, found := ctx.Value(attempt.SubscriptionKey{}).(*attempt.Subscription)
 		if !found {
 			s = &attempt.Subscription{Context: ctx}
-			defer s.End(attempt.End{Aborted: true})
+			defer s.End(attempt.Attempt{}, attempt.ErrPanic)
 		}
 		var (
 			wait = timer.New(c.clockUnder(ctx))
@@ -49,7 +49,7 @@ func (p Policy) Handle(failures stream.Stream[stream.Failure]) stream.Stream[str
 			answer := f
 			if n++; !found {
 				f.N = n
-				s.Failed(&attempt.Failure{Err: f.Err, N: n, Items: f.Items, Lasted: f.Lasted})
+				s.Report(&attempt.Attempt{Err: f.Err, N: n, Items: f.Items, Lasted: f.Lasted})
 			}
 			o, next := c.receive(s, &f)
 			if o == nil {
@@ -120,22 +120,22 @@ func (c *config) Observe(s *attempt.Subscription) attempt.Observation {
 // Early reports whether a subscription is observed from its first attempt on.
 func (c *config) Early() bool { return c.onWorks != nil }
 
-// Over reports a subscription whose first attempt was its only one.
-func (c *config) Over(s *attempt.Subscription, end attempt.End) {
+// Once reports a subscription whose first attempt was its only one.
+func (c *config) Once(s *attempt.Subscription, only attempt.Attempt, err error) {
 	if c.plain {
 		return
 	}
-	var o subscription
+	var o observation
 	o.op.begin(s.Context, c)
 	if o.op.began = s.Began; c.onAttempt != nil {
-		end.Lasted = o.op.now().Sub(o.op.began)
+		only.Lasted = o.op.now().Sub(o.op.began)
 	}
-	o.Ended(end)
+	o.Over(only, err)
 }
 
-// subscription is the operation of a subscription to a retried stream. Its methods are called with the subscription's
+// observation is the operation of a subscription to a retried stream. Its methods are called with the subscription's
 // lock, except Next and after.
-type subscription struct {
+type observation struct {
 	op    Operation
 	in    *attempt.Subscription
 	whole bool // it counts each failure; else only those that a run of Handle's stream receives
@@ -154,11 +154,11 @@ type decision struct {
 }
 
 // join begins an operation of the subscription.
-func (c *config) join(s *attempt.Subscription) *subscription {
-	o := &subscription{in: s}
+func (c *config) join(s *attempt.Subscription) *observation {
+	o := &observation{in: s}
 	o.op.begin(s.Context, c)
 	for _, other := range s.Observations() {
-		o.op.refunded = o.op.refunded || c.budget == other.(*subscription).op.config.budget
+		o.op.refunded = o.op.refunded || c.budget == other.(*observation).op.config.budget
 	}
 	s.Observe(o)
 	return o
@@ -166,7 +166,7 @@ func (c *config) join(s *attempt.Subscription) *subscription {
 
 // receive returns the operation of the subscription and its decision about f, which a run of Handle's stream has
 // received. It sets f's number. The operation is nil if something else in the handler has answered the failure.
-func (c *config) receive(s *attempt.Subscription, f *stream.Failure) (o *subscription, _ decision) {
+func (c *config) receive(s *attempt.Subscription, f *stream.Failure) (o *observation, _ decision) {
 	s.Lock()
 	defer s.Unlock()
 	last, waits := s.Last()
@@ -175,7 +175,7 @@ func (c *config) receive(s *attempt.Subscription, f *stream.Failure) (o *subscri
 	}
 	f.N = last.N
 	for _, other := range s.Observations() {
-		if other := other.(*subscription); other.op.config == c {
+		if other := other.(*observation); other.op.config == c {
 			o = other
 		}
 	}
@@ -190,13 +190,13 @@ func (c *config) receive(s *attempt.Subscription, f *stream.Failure) (o *subscri
 }
 
 // Next decides about a failure, and waits.
-func (o *subscription) Next(f *attempt.Failure) error {
+func (o *observation) Next(f *attempt.Attempt) error {
 	o.op.theClock()
 	return o.after(o.op.ctx, &o.op.timer, o.decide(f.N, f.Err, f.Items))
 }
 
 // after waits. It returns nil when the attempt is due, else the error that ends the subscription.
-func (o *subscription) after(ctx context.Context, wait *timer.Timer, d decision) error {
+func (o *observation) after(ctx context.Context, wait *timer.Timer, d decision) error {
 	if d.end != nil {
 		return d.end
 	}
@@ -205,7 +205,7 @@ func (o *subscription) after(ctx context.Context, wait *timer.Timer, d decision)
 }
 
 // decide returns the decision about the n-th failure. All runs of Handle's stream get the same one.
-func (o *subscription) decide(n int, err error, items int64) decision {
+func (o *observation) decide(n int, err error, items int64) decision {
 	if end := ending.ContextError(o.op.ctx); end != nil { // a hook may have ended it
 		return decision{end: end}
 	}
@@ -218,7 +218,7 @@ func (o *subscription) decide(n int, err error, items int64) decision {
 }
 
 // count counts the n-th attempt, which has failed.
-func (o *subscription) count(n int, f *Outcome, worked bool) {
+func (o *observation) count(n int, f *Outcome, worked bool) {
 	o.skipTo(n - 1)
 	o.op.worked = worked
 	if o.op.count(f); !o.op.planned {
@@ -227,13 +227,14 @@ func (o *subscription) count(n int, f *Outcome, worked bool) {
 }
 
 // skipTo passes over the attempts until the n-th one, of which the operation was not told.
-func (o *subscription) skipTo(n int) {
+func (o *observation) skipTo(n int) {
 	s := &o.op.state
 	s.others += n - s.attempts
 	s.attempts = n
 }
 
-func (o *subscription) Failed(f *attempt.Failure) {
+// Count counts a failure, if no run of Handle's stream does.
+func (o *observation) Count(f *attempt.Attempt) {
 	o.op.refund(f.Items)
 	o.lasted = f.Lasted
 	if o.measured {
@@ -245,32 +246,33 @@ func (o *subscription) Failed(f *attempt.Failure) {
 }
 
 // Begins measures the attempt on the policy's own clock, if RetryWhen does not.
-func (o *subscription) Begins() {
+func (o *observation) Begins() {
 	if c := o.op.config; c.timed && c.clock != nil && !o.whole {
 		o.op.start, o.measured = o.op.now(), true
 	}
 }
 
-func (o *subscription) Works() {
+func (o *observation) Works() {
 	last, _ := o.in.Last()
 	o.skipTo(last.N)
 	o.op.Works()
 }
 
-func (o *subscription) Ended(end attempt.End) {
-	if end.Aborted {
+// Over ends the operation.
+func (o *observation) Over(last attempt.Attempt, err error) {
+	if err == attempt.ErrPanic {
 		o.op.endOutage()
 		return
 	}
-	if s := &o.op.state; s.attempts < end.Attempts {
-		if o.skipTo(end.Attempts - 1); end.Failed { // something else was to answer it
+	if s := &o.op.state; s.attempts < last.N {
+		if o.skipTo(last.N - 1); last.Failed { // something else was to answer it
 			s.attempts++
 		}
 	}
-	if o.op.running = !end.Failed; o.measured {
-		end.Lasted = o.op.now().Sub(o.op.start)
+	if o.op.running = !last.Failed; o.measured {
+		last.Lasted = o.op.now().Sub(o.op.start)
 	}
-	o.op.done(&Outcome{Err: end.Own, Items: end.Items, Lasted: end.Lasted}, end.Err)
+	o.op.done(&Outcome{Err: last.Err, Items: last.Items, Lasted: last.Lasted}, err)
 }
 
 func init() {

@@ -46,7 +46,7 @@ type Result struct {
 // retrying calls the hooks for a retry.
 func (o *Operation) retrying(f *Outcome, delay time.Duration, dictated bool) {
 	c, s := o.config, &o.state
-	e := Event{N: s.retries, Err: f.Err, Delay: delay, Elapsed: o.failedAt().Sub(s.since()), Lasted: f.Lasted}
+	e := Event{N: s.retries, Err: f.Err, Delay: delay, Elapsed: o.failedAt().Sub(s.rowBegan()), Lasted: f.Lasted}
 	o.beginOutage(f.Err)
 	if c.logs {
 		o.logRetry(&e, dictated)
@@ -177,7 +177,7 @@ func (o *Operation) logRetry(e *Event, dictated bool) {
 	text, level := "retrying after a failure", slog.LevelDebug
 	attrs := []slog.Attr{slog.Int("retry", e.N), slog.Duration("delay", e.Delay), slog.Bool("dictated", dictated),
 		slog.Duration("lasted", e.Lasted), slog.Any("error", e.Err)}
-	down := o.failedAt().Sub(o.state.down())
+	down := o.failedAt().Sub(o.state.outageBegan())
 	switch passed := marks(down); {
 	case o.logged == 0:
 		level, o.logged = slog.LevelWarn, 1+passed

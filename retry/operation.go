@@ -103,7 +103,7 @@ func (p Policy) Continue(ctx context.Context, s State, last error) (o Operation)
 		o.began = s.first.Add(-s.lead)
 	}
 	if c.logs && s.failures > 0 && s.retries > 0 {
-		o.logged = 1 + marks(o.now().Sub(s.down()))
+		o.logged = 1 + marks(o.now().Sub(s.outageBegan()))
 	}
 	return o
 }
@@ -200,7 +200,7 @@ func (o *Operation) recovered() {
 		return
 	}
 	o.logged = 0
-	r := Recovery{Retries: retries, Down: o.now().Sub(o.state.down()), Last: last}
+	r := Recovery{Retries: retries, Down: o.now().Sub(o.state.outageBegan()), Last: last}
 	c.log(o.ctx, slog.LevelInfo, "recovered", slog.Int("retries", r.Retries), slog.Duration("down", r.Down.Round(time.Microsecond)),
 		slog.Any("last", r.Last))
 	for _, hook := range c.onRecovered {

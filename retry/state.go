@@ -34,11 +34,11 @@ func (s State) Attempts() int { return s.attempts }
 // FirstFailure returns the time of the operation's first failure. It is the zero Time if there was none.
 func (s State) FirstFailure() time.Time { return s.first }
 
-// since returns the time of the first failure in a row.
-func (s *State) since() time.Time { return s.first.Add(s.row) }
+// rowBegan returns the time of the first failure in a row.
+func (s *State) rowBegan() time.Time { return s.first.Add(s.row) }
 
-// down returns the time of the first failure of the outage.
-func (s *State) down() time.Time { return s.first.Add(s.outage) }
+// outageBegan returns the time of the first failure of the outage.
+func (s *State) outageBegan() time.Time { return s.first.Add(s.outage) }
 
 // restart restarts the count of retries.
 func (s *State) restart() { s.retries, s.row, s.previous, s.place = 0, 0, 0, 0 }
@@ -68,14 +68,14 @@ func (s State) AppendText(b []byte) ([]byte, error) {
 	if err == nil && s.failures != s.attempts-s.others {
 		b = strconv.AppendInt(append(b, " failures="...), int64(s.failures), 10)
 		if s.failures > 0 {
-			b, err = appendTime(b, " down=", s.down())
+			b, err = appendTime(b, " down=", s.outageBegan())
 		}
 	}
 	if err != nil || s.retries == 0 {
 		return b, err
 	}
 	b = strconv.AppendInt(append(b, " retries="...), int64(s.retries), 10)
-	if b, err = appendTime(b, " since=", s.since()); err != nil {
+	if b, err = appendTime(b, " since=", s.rowBegan()); err != nil {
 		return b, err
 	}
 	if s.previous != 0 {

@@ -29,7 +29,7 @@ type failuresRun struct {
 }
 
 // post delivers the next failure to every run.
-func (m *failures) post(next *attempt.Failure) {
+func (m *failures) post(next *attempt.Attempt) {
 	f := Failure{Err: next.Err, N: next.N, Items: next.Items, Lasted: next.Lasted}
 	m.mu.Lock()
 	m.current, m.pending, m.received = f, true, false

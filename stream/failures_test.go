@@ -12,7 +12,7 @@ func TestFailures_ARunLagsBehindByAMillion(t *testing.T) {
 	m := new(failures)
 	behind := m.enter()
 	for n := 1; n <= lag; n++ {
-		m.post(&attempt.Failure{N: n})
+		m.post(&attempt.Attempt{N: n})
 	}
 	for n := 1; n <= lag; n++ {
 		if f, wake, _ := m.take(behind); wake != nil || f.N != n {
@@ -28,8 +28,8 @@ func TestFailures_ARunLagsBehindByAMillion(t *testing.T) {
 func TestFailures_AnEarlierOneIsTaken(t *testing.T) {
 	m := new(failures)
 	run := m.enter()
-	m.post(&attempt.Failure{N: 1})
-	m.post(&attempt.Failure{N: 2})
+	m.post(&attempt.Attempt{N: 1})
+	m.post(&attempt.Attempt{N: 2})
 	if m.take(run); m.answer(0) || m.answer(2) {
 		t.Error("the second failure is answered before it was received")
 	}

@@ -25,7 +25,7 @@ func TestObservations(t *testing.T) {
 		use  func(context.Context, stream.Stream[int]) error
 		want []string
 	}{
-		"a good end": {func() stream.Stream[int] { return stream.Of(1) }, all, []string{"value", "over", "ended after 1: <nil>"}},
+		"a good end": {func() stream.Stream[int] { return stream.Of(1) }, all, []string{"value", "once", "ended after 1: <nil>"}},
 		"a value after failures": {
 			func() stream.Stream[int] {
 				return scripted(failing(numbered(1)), failing(numbered(2)), stream.Of(1, 2)).stream()

@@ -110,7 +110,7 @@ func (s Stream[T]) RetryWhen(h RetryHandler) Stream[T] {
 		r.begin()
 		if r.attempt(); r.ended && r.observation == nil {
 			if r.observer != nil {
-				r.observer.Over(&r.subscription, r.end(r.err))
+				r.observer.Once(&r.subscription, r.latest, r.err)
 			}
 			return r.err
 		}
@@ -141,13 +141,10 @@ type retrying[T any] struct {
 	clock   timer.Clock
 	deliver func(T) bool // passes a value of the source to the consumer
 
-	// The attempt that runs, or was the last one.
-	attempts int   // its number
-	given    int64 // how many values it has passed to the consumer
-	gate     gate
-	failure  attempt.Failure // its failure, or that of the attempt before; Lasted also if it was not a failure, unless it was the first one and not observed
-	own      error           // its error, if it was no failure
-	running  bool            // it runs; afterwards: it did not return
+	latest  attempt.Attempt // that runs, or was the last one
+	given   int64           // how many values it has passed to the consumer
+	gate    gate
+	running bool // it runs; afterwards: it did not return
 
 	repeats bool // the attempts have no numbers: none of them is a retry
 
@@ -191,7 +188,7 @@ func (r *retrying[T]) retry() (err error) {
 	returned := false
 	defer func() {
 		if r.failures.close(); !returned {
-			r.subscription.End(attempt.End{Aborted: true})
+			r.subscription.End(r.latest, attempt.ErrPanic)
 		}
 	}()
 	if r.observer != nil && r.observation == nil {
@@ -205,14 +202,14 @@ func (r *retrying[T]) retry() (err error) {
 		err = r.handle()
 	}
 	returned = true
-	r.subscription.End(r.end(err))
+	r.subscription.End(r.latest, err)
 	return err
 }
 
 // follow makes the attempts as a policy decides.
 func (r *retrying[T]) follow() (err error) {
 	for err == nil && !r.ended {
-		if err = r.observation.Next(r.failed()); err == nil {
+		if err = r.observation.Next(r.report()); err == nil {
 			r.attempt()
 		}
 	}
@@ -221,7 +218,7 @@ func (r *retrying[T]) follow() (err error) {
 
 // handle runs the handler's stream, which makes the attempts.
 func (r *retrying[T]) handle() error {
-	r.failures.post(r.failed())
+	r.failures.post(r.report())
 	answers := r.handler.Handle(r.failures.run)
 	if answers == nil {
 		return ending.Join(errors.New("stream: RetryWhen: the handler returned a nil stream"), r.err)
@@ -246,7 +243,7 @@ func (r *retrying[T]) answer(a Failure) bool {
 		r.failures.close() // a handler that does not stop must not wait forever
 		return false
 	}
-	r.failures.post(r.failed())
+	r.failures.post(r.report())
 	return true
 }
 
@@ -266,15 +263,18 @@ func (r *retrying[T]) result(err error) error {
 func (r *retrying[T]) attempt() {
 	began := r.now()
 	err := r.runSource()
-	r.own, r.ended = err, true
+	a := &r.latest
+	a.Err, a.Items, a.Worked, a.Failed = err, r.given-r.subscription.Bookmarks, r.given > 0, false
+	r.ended = true
 	failure := err
 	if attempt.IsPlanned(err) && r.worked() {
 		failure = nil // it is in no error once ctx has ended
 	}
 	switch {
 	case r.gate == shut:
-		r.own, r.err = nil, nil
+		a.Err, r.err = nil, nil
 	case r.gate == busy:
+		a.Items = 0
 		r.err = ending.Join(errors.New("stream: RetryWhen: the source recovered a panic of its consumer"), err)
 	case err == nil:
 		r.err = nil
@@ -285,9 +285,9 @@ func (r *retrying[T]) attempt() {
 	default:
 		r.err, r.last, r.ended = err, failure, ending.IsPermanent(err)
 	}
-	if !r.ended || r.attempts > 1 || r.observation != nil {
-		r.failure.At = r.now()
-		r.failure.Lasted = r.failure.At - began
+	if !r.ended || a.N > 1 || r.observation != nil {
+		a.At = r.now()
+		a.Lasted = a.At - began
 	}
 }
 
@@ -295,10 +295,10 @@ func (r *retrying[T]) attempt() {
 func (r *retrying[T]) now() time.Duration { return timer.Since(r.clock, r.subscription.Began) }
 
 func (r *retrying[T]) runSource() error {
-	r.attempts++
+	r.latest.N++
 	ctx := &attemptContext{subscription: &r.subscription}
 	if !r.repeats {
-		ctx.n = uint32(min(uint64(r.attempts), math.MaxUint32))
+		ctx.n = uint32(min(uint64(r.latest.N), math.MaxUint32))
 	}
 	defer func() {
 		ctx.finish()
@@ -312,13 +312,11 @@ func (r *retrying[T]) runSource() error {
 	return err
 }
 
-// failed reports the failure of the last attempt to the observations, and returns it.
-func (r *retrying[T]) failed() *attempt.Failure {
+// report reports the failure of the last attempt to the observations, and returns it.
+func (r *retrying[T]) report() *attempt.Attempt {
 	r.gate = first
-	r.failure = attempt.Failure{Err: r.err, N: r.attempts, Items: r.given - r.subscription.Bookmarks,
-		Lasted: r.failure.Lasted, At: r.failure.At, Worked: r.given > 0}
-	r.subscription.Failed(&r.failure)
-	return &r.failure
+	r.subscription.Report(&r.latest)
+	return &r.latest
 }
 
 // older returns the failure before the attempt that has ended, nil if the attempt has worked.
@@ -334,17 +332,4 @@ func (r *retrying[T]) worked() bool {
 	r.subscription.Lock() // a Works that has begun is over
 	defer r.subscription.Unlock()
 	return r.given > 0 || r.subscription.Worked()
-}
-
-// end describes the end of the subscription, which returns err.
-func (r *retrying[T]) end(err error) attempt.End {
-	end := attempt.End{Attempts: r.attempts, Err: err, Failed: !r.ended}
-	if end.Failed {
-		return end
-	}
-	end.Own, end.Lasted = r.own, r.failure.Lasted
-	if r.gate != busy { // else the consumer has panicked
-		end.Items = r.given - r.subscription.Bookmarks
-	}
-	return end
 }

@@ -626,7 +626,7 @@ func TestRule8_AnOutageThatIsOverIsBlamedForNothing(t *testing.T) {
 				o := &observed{RetryHandler: handler(func(f stream.Stream[stream.Failure]) stream.Stream[stream.Failure] { return f.Delay(time.Minute) })}
 				_, err := scripted(test.attempts...).stream().RetryWhen(o).Collect(ctx)
 				if stopped != "" {
-					err = o.end.Err
+					err = o.err
 				}
 				if !errors.Is(err, test.want) || errors.Is(err, numbered(1)) || errors.Is(err, stream.ErrTimeout) || errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("got %v, want %v without the first failure", err, test.want)
@@ -652,7 +652,7 @@ type observed struct {
 	early bool
 	items []int64 // of the ends
 	notes []string
-	end   attempt.End
+	err   error
 }
 
 func init() {
@@ -669,14 +669,14 @@ func (o *observed) Observe(s *attempt.Subscription) attempt.Observation {
 	return o
 }
 
-func (o *observed) Next(*attempt.Failure) error { panic("the handler's stream decides") }
+func (o *observed) Next(*attempt.Attempt) error { panic("the handler's stream decides") }
 
-func (o *observed) Over(_ *attempt.Subscription, end attempt.End) {
-	o.notes = append(o.notes, "over")
-	o.Ended(end)
+func (o *observed) Once(_ *attempt.Subscription, only attempt.Attempt, err error) {
+	o.notes = append(o.notes, "once")
+	o.Over(only, err)
 }
 
-func (o *observed) Failed(f *attempt.Failure) {
+func (o *observed) Count(f *attempt.Attempt) {
 	o.notes = append(o.notes, fmt.Sprintf("%v is number %d", f.Err, f.N))
 }
 
@@ -688,14 +688,16 @@ func (o *observed) Begins() {
 
 func (o *observed) Works() { o.notes = append(o.notes, "works") }
 
-func (o *observed) Ended(end attempt.End) {
-	if end.Aborted {
+func (o *observed) Over(last attempt.Attempt, err error) {
+	if err == attempt.ErrPanic {
 		o.notes = append(o.notes, "aborted")
 		return
 	}
-	o.items = append(o.items, end.Items)
-	o.end = end
-	o.notes = append(o.notes, fmt.Sprintf("ended after %d: %v", end.Attempts, end.Err))
+	if last.Failed {
+		last.Items = 0 // they were counted with the failure
+	}
+	o.items, o.err = append(o.items, last.Items), err
+	o.notes = append(o.notes, fmt.Sprintf("ended after %d: %v", last.N, err))
 }
 
 // The values of an attempt are reported once: with its failure, or with the end.

@@ -2,6 +2,7 @@ package attempt
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -21,7 +22,7 @@ type Subscription struct {
 	lock         lock // for the fields below
 	worked       atomic.Bool
 	waits        bool    // the last failure is not answered
-	last         Failure // N is 0 if there is none
+	last         Attempt // the last failure; N is 0 if there is none
 	observations []Observation
 	first        [1]Observation // where observations begins
 }
@@ -36,49 +37,41 @@ type Observer interface {
 	Early() bool
 	// Observe begins the observation of s.
 	Observe(s *Subscription) Observation
-	// Over reports the end of a subscription of which no attempt has failed, if Observe was not called.
-	Over(s *Subscription, end End)
+	// Once reports a subscription whose only attempt was no failure, if Observe was not called. err is what it returns.
+	Once(s *Subscription, only Attempt, err error)
 }
 
 // Observation is the observation of one subscription by one policy. Its methods are called one at a time, with the lock
 // except for Next.
 type Observation interface {
-	// Failed is called with each failure, before the handler receives it. It is not called for an error that ends the
+	// Count is called with each failure, before the handler receives it. It is not called for an error that ends the
 	// subscription unasked: the subscriber's cancellation, a permanent error, ErrNotRestartable.
-	Failed(*Failure)
-	// Next decides about a failure that was reported, in place of the handler's stream: it returns nil when the next
+	Count(failure *Attempt)
+	// Next decides about a failure that was counted, in place of the handler's stream: it returns nil when the next
 	// attempt is due, else why there is none.
-	Next(*Failure) error
+	Next(failure *Attempt) error
 	// Begins is called before an attempt that an answer of the handler's stream has started.
 	Begins()
 	// Works is called once for each attempt that works before it ends: before the consumer has its first value, or when
 	// stream.Works is called. It is not called once the subscriber's context has ended.
 	Works()
-	// Ended is called when the subscription is over.
-	Ended(End)
+	// Over is called when the subscription is over. err is what it returns: nil if the source has ended or the consumer
+	// has stopped; ErrPanic if a panic has ended it, then last does not count.
+	Over(last Attempt, err error)
 }
 
-// Failure is a failed attempt, as in stream.Failure.
-type Failure struct {
-	Err    error
+// ErrPanic stands for the panic, or runtime.Goexit, that has ended a subscription.
+var ErrPanic = errors.New("the subscription was ended by a panic")
+
+// Attempt is an attempt that has ended.
+type Attempt struct {
 	N      int
-	Items  int64
-	Lasted time.Duration
-	At     time.Duration // after the subscription began
-	Worked bool
-}
-
-// End is the end of a subscription.
-type End struct {
-	Attempts int
-	Err      error // that RetryWhen returns: nil if the source has ended or the consumer has stopped
-	Failed   bool  // the last attempt was reported as a failure
-	Aborted  bool  // a panic has ended the subscription; the other fields are not set
-
-	// The last attempt, if it was not reported as a failure.
-	Own    error // its own error
-	Items  int64
-	Lasted time.Duration
+	Err    error         // its own; nil if the consumer has stopped
+	Items  int64         // without bookmarks
+	Lasted time.Duration // 0 for the first attempt if nobody observes it
+	At     time.Duration // when it ended, after the subscription began; 0 as Lasted
+	Worked bool          // known of a failure
+	Failed bool          // it was reported as a failure
 }
 
 // Lock waits until no other goroutine is in the subscription: all hooks are called with the lock.
@@ -87,17 +80,18 @@ func (s *Subscription) Lock() { s.lock.acquire() }
 // Unlock releases the lock.
 func (s *Subscription) Unlock() { s.lock.release() }
 
-// Failed reports a failure.
-func (s *Subscription) Failed(f *Failure) {
+// Report reports a failure.
+func (s *Subscription) Report(failure *Attempt) {
 	s.Lock()
 	defer s.Unlock()
+	failure.Failed = true
 	if s.worked.Load() { // a store costs more
-		f.Worked = true
+		failure.Worked = true
 		s.worked.Store(false)
 	}
-	s.last, s.waits = *f, true
+	s.last, s.waits = *failure, true
 	for _, o := range s.observations {
-		o.Failed(f)
+		o.Count(failure)
 	}
 }
 
@@ -112,7 +106,7 @@ func (s *Subscription) Answered() {
 }
 
 // Last returns the last failure, and whether it waits for its answer. It is called with the lock.
-func (s *Subscription) Last() (f *Failure, waits bool) { return &s.last, s.waits }
+func (s *Subscription) Last() (failure *Attempt, waits bool) { return &s.last, s.waits }
 
 // Worked reports whether the present attempt was reported to work.
 func (s *Subscription) Worked() bool { return s.worked.Load() }
@@ -131,13 +125,13 @@ func (s *Subscription) Works(over *uint32) {
 	}
 }
 
-// End ends the observations.
-func (s *Subscription) End(end End) {
+// End ends the observations, with the arguments of Observation.Over.
+func (s *Subscription) End(last Attempt, err error) {
 	s.Lock()
 	defer s.Unlock()
 	s.waits = false
 	for _, o := range s.observations {
-		o.Ended(end)
+		o.Over(last, err)
 	}
 }
 
