@@ -265,11 +265,11 @@ func (o *observation) Over(last attempt.Attempt, err error) {
 		return
 	}
 	if s := &o.op.state; s.attempts < last.N {
-		if o.skipTo(last.N - 1); last.Failed { // something else was to answer it
+		if o.skipTo(last.N - 1); last.Reported { // something else was to answer it
 			s.attempts++
 		}
 	}
-	if o.op.running = !last.Failed; o.measured {
+	if o.op.running = !last.Reported; o.measured {
 		last.Lasted = o.op.now().Sub(o.op.start)
 	}
 	o.op.done(&Outcome{Err: last.Err, Items: last.Items, Lasted: last.Lasted}, err)

@@ -28,7 +28,7 @@ type round struct {
 type row struct {
 	op       *Operation // nil: the next open continues state. A round that has begun to open owns it
 	state    State      // after the last failure
-	failed   Error      // the last failure, without a Cause
+	failure  Error      // the last failure, without a Cause
 	due      time.Time  // no open begins before
 	fires    uint64     // of the policy's signals, at the failure
 	dictated bool       // due was dictated
@@ -86,7 +86,7 @@ func (s *Shared[T]) run(r *round, row row) {
 	if hooks := context.WithoutCancel(r.ctx); op != nil {
 		op.ctx, op.timer = hooks, timer.Timer{}
 	} else {
-		next := Policy{c}.Continue(hooks, row.state, row.failed.Last)
+		next := Policy{c}.Continue(hooks, row.state, row.failure.Last)
 		op = &next
 	}
 	var left *value[T]
@@ -153,7 +153,7 @@ func (s *Shared[T]) failed(r *round, op *Operation, f Outcome) {
 		_ = op.Done(Outcome{Err: end})
 		next.op = nil
 	}
-	next.state, next.failed, next.due = op.state, *op.errorOf(nil, retries), op.failedAt().Add(delay)
+	next.state, next.failure, next.due = op.state, *op.errorOf(nil, retries), op.failedAt().Add(delay)
 	s.mu.Lock()
 	s.row = next
 	s.complete(r, end)
@@ -198,7 +198,7 @@ func (s *Shared[T]) settle(r *round, op *Operation, f func()) {
 			}
 		}
 		failed := Error{Last: errNoReturn, Attempts: op.state.attempts}
-		next := row{op: op, state: op.state, failed: failed, due: now.Add(delay), fires: fires}
+		next := row{op: op, state: op.state, failure: failed, due: now.Add(delay), fires: fires}
 		s.mu.Lock()
 		s.row = next
 		raise := r.waiting == 0 || r.end == nil

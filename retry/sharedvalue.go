@@ -50,7 +50,7 @@ func (s *Shared[T]) wait(ctx context.Context) (*value[T], error) {
 	for {
 		base, now, fires, end := openContext(ctx), clock.Now(), c.fires(), ending.ContextError(ctx)
 		s.mu.Lock()
-		v, failed, rest := s.current.Load(), s.row.failed, s.row.pause(now, fires)
+		v, failed, rest := s.current.Load(), s.row.failure, s.row.pause(now, fires)
 		switch {
 		case s.idle != nil:
 			s.mu.Unlock()
@@ -154,8 +154,8 @@ func (s *Shared[T]) breaks(v *value[T], err error) error {
 		if v == s.unproven {
 			r = &round{done: make(chan struct{})}
 			s.unproven, s.round = nil, r
-		} else if s.row.failed.Last == nil { // else opens ahead of time have failed, and their row goes on
-			s.row = row{failed: Error{Last: err, Attempts: 1}, due: v.soonest, fires: fires}
+		} else if s.row.failure.Last == nil { // else opens ahead of time have failed, and their row goes on
+			s.row = row{failure: Error{Last: err, Attempts: 1}, due: v.soonest, fires: fires}
 		}
 	}
 	s.mu.Unlock()

@@ -42,7 +42,7 @@ func FromCallbacks[T any](listen func(ctx context.Context, push func(T) bool) er
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {
 		in := handoff.NewReceiver[T](scope)
 		defer in.Close() // refuses the pushes that wait, before the scope waits for listen
-		var taken atomic.Pointer[handoff.Subscription[T]]
+		var taken atomic.Pointer[handoff.Source[T]]
 		refuse := func() { // the push of the value that the consumer has
 			if s := taken.Load(); s != nil {
 				s.Refuse()
@@ -50,10 +50,10 @@ func FromCallbacks[T any](listen func(ctx context.Context, push func(T) bool) er
 		}
 		defer refuse()
 		scope.OnEnd(refuse)
-		var returned atomic.Bool                        // listen has
-		spare := make(chan *handoff.Subscription[T], 8) // for later pushes
+		var returned atomic.Bool                  // listen has
+		spare := make(chan *handoff.Source[T], 8) // for later pushes
 		push := func(v T) bool {
-			var s *handoff.Subscription[T]
+			var s *handoff.Source[T]
 			select {
 			case s = <-spare:
 			default:

@@ -264,7 +264,7 @@ func (r *retrying[T]) attempt() {
 	began := r.now()
 	err := r.runSource()
 	a := &r.latest
-	a.Err, a.Items, a.Worked, a.Failed = err, r.given-r.subscription.Bookmarks, r.given > 0, false
+	a.Err, a.Items, a.Worked, a.Reported = err, r.given-r.subscription.Bookmarks, r.given > 0, false
 	r.ended = true
 	failure := err
 	if attempt.IsPlanned(err) && r.worked() {

@@ -693,7 +693,7 @@ func (o *observed) Over(last attempt.Attempt, err error) {
 		o.notes = append(o.notes, "aborted")
 		return
 	}
-	if last.Failed {
+	if last.Reported {
 		last.Items = 0 // they were counted with the failure
 	}
 	o.items, o.err = append(o.items, last.Items), err

@@ -65,13 +65,13 @@ var ErrPanic = errors.New("the subscription was ended by a panic")
 
 // Attempt is an attempt that has ended.
 type Attempt struct {
-	N      int
-	Err    error         // its own; nil if the consumer has stopped
-	Items  int64         // without bookmarks
-	Lasted time.Duration // 0 for the first attempt if nobody observes it
-	At     time.Duration // when it ended, after the subscription began; 0 as Lasted
-	Worked bool          // known of a failure
-	Failed bool          // it was reported as a failure
+	N        int
+	Err      error         // its own; nil if the consumer has stopped
+	Items    int64         // without bookmarks
+	Lasted   time.Duration // 0 for the first attempt if nobody observes it
+	At       time.Duration // when it ended, after the subscription began; 0 as Lasted
+	Worked   bool          // known of a failure
+	Reported bool          // as a failure
 }
 
 // Lock waits until no other goroutine is in the subscription: all hooks are called with the lock.
@@ -84,7 +84,7 @@ func (s *Subscription) Unlock() { s.lock.release() }
 func (s *Subscription) Report(failure *Attempt) {
 	s.Lock()
 	defer s.Unlock()
-	failure.Failed = true
+	failure.Reported = true
 	if s.worked.Load() { // a store costs more
 		failure.Worked = true
 		s.worked.Store(false)

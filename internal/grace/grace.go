@@ -22,8 +22,8 @@ type Context struct {
 }
 
 const (
-	failed = 1 << iota // to be cancelled when the stream has begun
-	asked              // Done was called
+	cancelled = 1 << iota // to be cancelled when the stream has begun
+	asked                 // Done was called
 	begun
 	called // the number of calls of Err, counted in the bits from here on
 
@@ -46,7 +46,7 @@ func (c *Context) Err() error {
 
 // Done returns the Context's channel. The caller may wait for it at once, or yield first.
 func (c *Context) Done() <-chan struct{} {
-	if c.state.Load()&(asked|begun) == 0 && c.state.Or(asked)&failed != 0 {
+	if c.state.Load()&(asked|begun) == 0 && c.state.Or(asked)&cancelled != 0 {
 		c.late.Go(func() { cancelSoon([]*Context{c}) })
 	}
 	return c.Context.Done()
@@ -58,16 +58,16 @@ func (c *Context) String() string { return fmt.Sprint(c.Context, ".Grace") }
 
 // Begin records that the stream has begun.
 func (c *Context) Begin() {
-	if c.state.Load()&begun == 0 && c.state.Or(begun)&failed != 0 {
+	if c.state.Load()&begun == 0 && c.state.Or(begun)&cancelled != 0 {
 		c.cancel()
 	}
 }
 
-// Failed reports whether Cancel was called.
-func (c *Context) Failed() bool { return c.state.Load()&failed != 0 }
+// Cancelled reports whether Cancel was called.
+func (c *Context) Cancelled() bool { return c.state.Load()&cancelled != 0 }
 
 // Reset prepares c for another stream. No stream may use c meanwhile.
-func (c *Context) Reset() { c.state.And(failed) }
+func (c *Context) Reset() { c.state.And(cancelled) }
 
 // End cancels the context at once, and returns when no goroutine of it runs any more.
 func (c *Context) End() {
@@ -80,7 +80,7 @@ func (c *Context) End() {
 func Cancel(all ...*Context) {
 	var soon []*Context
 	for _, c := range all {
-		switch state := c.state.Or(failed); {
+		switch state := c.state.Or(cancelled); {
 		case state&begun != 0:
 			c.cancel()
 		case state&asked != 0:

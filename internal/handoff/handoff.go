@@ -28,9 +28,9 @@
 //
 // With a timer there is [Receiver.NextOr].
 //
-// The source's yield returns when the operator has called [Subscription.Request]. So the source is never ahead of the
+// The source's yield returns when the operator has called [Source.Request]. So the source is never ahead of the
 // consumer, and may reuse a buffer after yield has returned. An operator that stores the value and lets the source
-// continue calls Request at once. Yield returns false if the subscription was cancelled, or if its context ended before
+// continue calls Request at once. Yield returns false if the source was cancelled, or if its context ended before
 // the value was received. From then on it always returns false and passes nothing.
 //
 // A [Buffer] receives from one source that runs ahead of the consumer. A [Task] is a function that passes no values, or

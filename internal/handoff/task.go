@@ -8,7 +8,7 @@ type Task struct {
 	scope   *Scope
 	ctx     context.Context
 	cancel  context.CancelFunc
-	onStop  func()        // for a subscription
+	onStop  func()        // for a Source
 	done    chan struct{} // closed when the function has returned, after err and outcome are written
 	err     error
 	outcome Outcome

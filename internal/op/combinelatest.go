@@ -50,8 +50,8 @@ func CombineLatestSlice[T any, S ~func(context.Context, func(T) bool) error](p P
 
 // combining is one run of a CombineLatest.
 type combining struct {
-	in    *handoff.Receiver[func()]              // a value makes the new value of its stream the latest one
-	empty map[*handoff.Subscription[func()]]bool // the streams that have had no value
+	in    *handoff.Receiver[func()]        // a value makes the new value of its stream the latest one
+	empty map[*handoff.Source[func()]]bool // the streams that have had no value
 }
 
 // add starts a stream that is combined with others, and returns where its latest value is.
@@ -65,7 +65,7 @@ func add[T any](c *combining, s Stream[T]) (latest *T) {
 // combineLatest delivers the result of combine for each value of the streams that begin adds, once all have had one.
 func combineLatest[C any](begin func(*combining) (combine func() C)) Stream[C] {
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[C]) error {
-		c := &combining{in: handoff.NewReceiver[func()](scope), empty: make(map[*handoff.Subscription[func()]]bool)}
+		c := &combining{in: handoff.NewReceiver[func()](scope), empty: make(map[*handoff.Source[func()]]bool)}
 		combine := begin(c)
 		for running := len(c.empty); running > 0; {
 			event, err := c.in.Next()

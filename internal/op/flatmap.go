@@ -22,7 +22,7 @@ func FlatMap[T, U any, S ~func(context.Context, func(U) bool) error](p Package, 
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[U]) error {
 		m := &flatMap[U]{
 			scope: scope, in: handoff.NewReceiver[U](scope), concurrency: concurrency,
-			workers: make(map[*handoff.Subscription[U]]*grace.Context),
+			workers: make(map[*handoff.Source[U]]*grace.Context),
 			streams: make(chan Stream[U], mostIdle),
 		}
 		defer m.leave()
@@ -66,9 +66,9 @@ type flatMap[U any] struct {
 	scope       *handoff.Scope
 	in          *handoff.Receiver[U] // of the source, without its values, and of the workers
 	concurrency int
-	source      *handoff.Subscription[U]
+	source      *handoff.Source[U]
 	failure     error // of the source
-	workers     map[*handoff.Subscription[U]]*grace.Context
+	workers     map[*handoff.Source[U]]*grace.Context
 	streams     chan Stream[U] // for idle workers
 
 	mu      sync.Mutex
@@ -127,7 +127,7 @@ func (m *flatMap[U]) work(ctx *grace.Context, inner Stream[U], yield func(U) boo
 	deliver := ending.NewConsumer(func(v U) bool {
 		more := yield(v)
 		ctx.Begin()
-		return more && !ctx.Failed()
+		return more && !ctx.Cancelled()
 	}).Deliver
 	for more := true; more; {
 		err := inner(ctx, deliver)

@@ -21,7 +21,7 @@ func GroupBy[T any, K comparable, U any, G ~func(context.Context, func(T) bool) 
 			errRun: fmt.Errorf("%s: GroupBy: a group is run once, while f's stream runs: %w", string(p), ending.ErrNotRestartable),
 			in:     handoff.NewReceiver[U](scope),
 			groups: make(map[K]*group[T, K, U]),
-			owners: make(map[*handoff.Subscription[U]]*group[T, K, U]),
+			owners: make(map[*handoff.Source[U]]*group[T, K, U]),
 		}
 		defer g.in.Close() // before the scope waits for f's streams, whose groups may report that they are closed
 		scope.OnClosed(func() { g.endAll(g.errRun) })
@@ -70,9 +70,9 @@ type grouping[T any, K comparable, U any] struct {
 	f      func(*group[T, K, U]) (Stream[U], error)
 	errRun error                // the error of a group that is run a second time or too late
 	in     *handoff.Receiver[U] // of s, without its values, of the streams that f makes, and of the groups' ends
-	source *handoff.Subscription[U]
-	groups map[K]*group[T, K, U]                        // the open groups
-	owners map[*handoff.Subscription[U]]*group[T, K, U] // the groups by f's stream, and by their ends
+	source *handoff.Source[U]
+	groups map[K]*group[T, K, U]                  // the open groups
+	owners map[*handoff.Source[U]]*group[T, K, U] // the groups by f's stream, and by their ends
 }
 
 // offer passes a value to the group of its key. It opens the group if necessary. Until the group is done with the
@@ -122,13 +122,13 @@ func (g *grouping[T, K, U]) endAll(err error) {
 type group[T any, K comparable, U any] struct {
 	key     K
 	errRun  error
-	source  *handoff.Subscription[U] // of s, which waits while the group has a value
-	feed    chan T                   // closed when no more values come, after err is written
-	offered int                      // number of values
-	err     error                    // set if f's stream was over before s
-	ended   bool                     // feed is closed
-	used    atomic.Bool              // the group has been run
-	closed  *handoff.Subscription[U] // has a value when the run has returned
+	source  *handoff.Source[U] // of s, which waits while the group has a value
+	feed    chan T             // closed when no more values come, after err is written
+	offered int                // number of values
+	err     error              // set if f's stream was over before s
+	ended   bool               // feed is closed
+	used    atomic.Bool        // the group has been run
+	closed  *handoff.Source[U] // has a value when the run has returned
 }
 
 // end ends the group's run with err.

@@ -77,7 +77,7 @@ func empty[T any](ctx context.Context, _ func(T) bool) error { return ending.Con
 
 // startInto starts s in a receiver of another type: for each of its values, which is in *value until the next one is
 // requested, an event comes with mark.
-func startInto[T, U any](in *handoff.Receiver[U], s Stream[T], value *T, mark U) *handoff.Subscription[U] {
+func startInto[T, U any](in *handoff.Receiver[U], s Stream[T], value *T, mark U) *handoff.Source[U] {
 	return in.Start(func(ctx context.Context, yield func(U) bool) error {
 		return s(ctx, func(v T) bool { *value = v; return yield(mark) })
 	})

@@ -55,7 +55,7 @@ func ZipSlice[T any, S ~func(context.Context, func(T) bool) error](p Package, s 
 type zipping struct {
 	first  *interruption // of the one on the caller's goroutine, when another one has ended
 	in     *handoff.Receiver[struct{}]
-	others []*handoff.Subscription[struct{}]
+	others []*handoff.Source[struct{}]
 }
 
 // addTo starts another stream of the zip, and returns where its value is while it waits in its yield.

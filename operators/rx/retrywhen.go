@@ -111,18 +111,18 @@ func (o Observable) RetryWhen(h stream.RetryHandler) Observable {
 	return Wrap(observable("Observable.RetryWhen", items[any]("Observable.RetryWhen", o.subscribe).RetryWhen(h), nil))
 }
 
-func (o Observable) subscribe(ctx context.Context) (subscription, error) {
+func (o Observable) subscribe(ctx context.Context) (observed, error) {
 	made := inspect(o)
 	again := o.seen.begun.Swap(true)
 	if again && made.kind == onceOnly {
-		return subscription{}, notRestartable("it can be observed only once")
+		return observed{}, notRestartable("it can be observed only once")
 	}
 	s, err := subscribe(ctx, nil, o.Observable, made)
 	if err != nil {
-		return subscription{}, err
+		return observed{}, err
 	}
 	if s.items != nil && o.seen.last.Swap(s.items) == any(s.items) {
-		return subscription{}, notRestartable("two Observes gave the same channel")
+		return observed{}, notRestartable("two Observes gave the same channel")
 	}
 	if again && made.kind == events {
 		s.ifEmpty = notRestartable("its events have ended")

@@ -38,25 +38,25 @@ func ToStream[T any](src func(context.Context) rxgo.Observable) stream.Stream[T]
 }
 
 // opener returns the function that subscribes to the observable that src opens.
-func opener(function string, src func(context.Context) rxgo.Observable) func(context.Context) (subscription, error) {
-	return func(run context.Context) (subscription, error) {
+func opener(function string, src func(context.Context) rxgo.Observable) func(context.Context) (observed, error) {
+	return func(run context.Context) (observed, error) {
 		own := &watchedContext{Context: run}
 		o := src(own)
 		if isNil(o) {
-			return subscription{}, stream.Permanent(fmt.Errorf("rx: %s: src returned a nil Observable", function))
+			return observed{}, stream.Permanent(fmt.Errorf("rx: %s: src returned a nil Observable", function))
 		}
 		return subscribe(run, own, o, inspect(o))
 	}
 }
 
 // items is the stream of the values of the observable that open subscribes to.
-func items[T any](function string, open func(context.Context) (subscription, error)) stream.Stream[T] {
+func items[T any](function string, open func(context.Context) (observed, error)) stream.Stream[T] {
 	return func(ctx context.Context, yield func(T) bool) error {
 		if err := ending.ContextError(ctx); err != nil {
 			return err
 		}
 		run, cancel := context.WithCancel(ctx)
-		var s subscription
+		var s observed
 		defer func() {
 			cancel()
 			s.abandon()

@@ -11,8 +11,8 @@ import (
 	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
-// subscription is the result of one Observe.
-type subscription struct {
+// observed is the result of one Observe.
+type observed struct {
 	items   <-chan rxgo.Item
 	made    origin
 	own     *watchedContext // set if the observable was opened for this subscription, else nil
@@ -21,15 +21,15 @@ type subscription struct {
 
 // subscribe observes o, which was made as inspect found, under the context run. own is given if o was opened for this
 // subscription alone: it is o's context, and ends with run.
-func subscribe(run context.Context, own *watchedContext, o rxgo.Observable, made origin) (subscription, error) {
-	observe := func() subscription {
-		return subscription{items: o.Observe(rxgo.WithContext(run)), made: made, own: own}
+func subscribe(run context.Context, own *watchedContext, o rxgo.Observable, made origin) (observed, error) {
+	observe := func() observed {
+		return observed{items: o.Observe(rxgo.WithContext(run)), made: made, own: own}
 	}
 	if made.kind != events {
 		return observe(), nil
 	}
 	// An event source that is blocked by one of its observers blocks Observe too.
-	done := make(chan subscription)
+	done := make(chan observed)
 	go func() {
 		s := observe()
 		select {
@@ -42,25 +42,25 @@ func subscribe(run context.Context, own *watchedContext, o rxgo.Observable, made
 	case s := <-done:
 		return s, nil
 	case <-run.Done():
-		return subscription{}, ending.ContextError(run)
+		return observed{}, ending.ContextError(run)
 	}
 }
 
 // next returns the n-th item that is a value, or false and the error that ends the run.
-func (s *subscription) next(ctx context.Context, n int) (item rxgo.Item, more bool, err error) {
+func (o *observed) next(ctx context.Context, n int) (item rxgo.Item, more bool, err error) {
 	if err := ending.ContextError(ctx); err != nil {
 		return item, false, err // check before taking an item from a channel that may be the caller's
 	}
 	select {
 	case <-ctx.Done():
 		return item, false, ending.ContextError(ctx)
-	case item, more = <-s.items:
+	case item, more = <-o.items:
 	}
 	if more && item.E == nil {
 		return item, true, nil
 	}
 	if !more && n == 1 {
-		item.E = s.ifEmpty
+		item.E = o.ifEmpty
 	}
 	return item, false, ending.Error(ctx, item.E)
 }
@@ -85,13 +85,13 @@ const (
 // abandon gives up the subscription without waiting for it. The goroutine that it may start outlives the run on
 // purpose: nobody can know when a source that ignores its context is done, so nobody can wait for it. It uses no timer,
 // so a bubble of testing/synctest has no timer left when its test has returned.
-func (s *subscription) abandon() {
-	drain := s.made.drain(s.items, s.own)
+func (o *observed) abandon() {
+	drain := o.made.drain(o.items, o.own)
 	if drain == drainNone {
 		return
 	}
 	select {
-	case _, ok := <-s.items:
+	case _, ok := <-o.items:
 		if !ok {
 			return
 		}
@@ -99,11 +99,11 @@ func (s *subscription) abandon() {
 	}
 	switch drain {
 	case drainMost:
-		go receive(s.items, mostDrained)
+		go receive(o.items, mostDrained)
 	case drainAll:
-		go receive(s.items, math.MaxInt)
+		go receive(o.items, math.MaxInt)
 	default:
-		go receiveBriefly(s.items)
+		go receiveBriefly(o.items)
 	}
 }
 

@@ -17,9 +17,9 @@ type Receiver[T any] struct {
 	news  chan struct{} // one signal, for an operator that waits
 
 	mu          sync.Mutex
-	first, last *Subscription[T] // the queue of those with an event
-	waits       bool             // the operator
-	closed      bool             // no more events
+	first, last *Source[T] // the queue of those with an event
+	waits       bool       // the operator
+	closed      bool       // no more events
 }
 
 // NewReceiver returns a receiver. Its sources hand over each value and wait until the next one is requested.
@@ -31,27 +31,27 @@ func NewReceiver[T any](scope *Scope) *Receiver[T] {
 
 // Event is a value of a source, or its end. Ended reports which, and must be called first.
 type Event[T any] struct {
-	From  *Subscription[T]
+	From  *Source[T]
 	Value T
 	ended bool
 }
 
-// Subscription is a source that was started.
-type Subscription[T any] struct {
+// Source is a source that was started.
+type Source[T any] struct {
 	in    *Receiver[T]
 	task  Task
 	value T
 	ended bool
 
-	next    *Subscription[T] // in the queue
-	refused bool             // no more of its events
-	asks    atomic.Bool      // the source waits for an answer
-	answers chan bool        // one answer: whether it may continue
+	next    *Source[T]  // in the queue
+	refused bool        // no more of its events
+	asks    atomic.Bool // the source waits for an answer
+	answers chan bool   // one answer: whether it may continue
 }
 
-// Start runs source on a goroutine of its own, under a context that ends with the scope's or when the subscription is
+// Start runs source on a goroutine of its own, under a context that ends with the scope's or when the source is
 // cancelled, and returns at once.
-func (in *Receiver[T]) Start(source func(ctx context.Context, yield func(T) bool) error) *Subscription[T] {
+func (in *Receiver[T]) Start(source func(ctx context.Context, yield func(T) bool) error) *Source[T] {
 	s := in.New()
 	s.task.onStop = s.Refuse
 	s.task.start(in.scope, func(ctx context.Context) error {
@@ -61,9 +61,9 @@ func (in *Receiver[T]) Start(source func(ctx context.Context, yield func(T) bool
 	return s
 }
 
-// New returns a subscription without a source: the program calls its Deliver, one call at a time.
-func (in *Receiver[T]) New() *Subscription[T] {
-	return &Subscription[T]{in: in, answers: make(chan bool, 1)}
+// New returns a source without a function: the program calls its Deliver, one call at a time.
+func (in *Receiver[T]) New() *Source[T] {
+	return &Source[T]{in: in, answers: make(chan bool, 1)}
 }
 
 // Next waits for the next event. When the scope's context has ended, it returns the cause.
@@ -122,7 +122,7 @@ func (in *Receiver[T]) NextOr(ctx context.Context, due <-chan time.Time, cut <-c
 	}
 }
 
-// Take returns the next event, if there is one. There are none of a subscription that was cancelled.
+// Take returns the next event, if there is one. There are none of a source that was cancelled.
 func (in *Receiver[T]) Take() (event Event[T], ok bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -140,8 +140,8 @@ func (in *Receiver[T]) Take() (event Event[T], ok bool) {
 	return event, false
 }
 
-// put adds the subscription to the queue, unless its events are refused.
-func (in *Receiver[T]) put(s *Subscription[T]) bool {
+// put adds the source to the queue, unless its events are refused.
+func (in *Receiver[T]) put(s *Source[T]) bool {
 	in.mu.Lock()
 	if in.closed || s.refused {
 		in.mu.Unlock()
@@ -191,40 +191,40 @@ func (e Event[T]) Ended() (bool, error) {
 
 // Request lets the source produce its next value. It must be called once for each value that was taken. It may be
 // called on any goroutine, and so may Refuse.
-func (s *Subscription[T]) Request() { s.answer(true) }
+func (s *Source[T]) Request() { s.answer(true) }
 
-// CancelOthers cancels all other subscriptions and tasks of the scope, and returns when they have returned. If one
+// CancelOthers cancels all other sources and tasks of the scope, and returns when they have returned. If one
 // panicked, CancelOthers panics. It must be called on the goroutine of the run.
-func (s *Subscription[T]) CancelOthers() { s.in.scope.cancelAllBut(&s.task) }
+func (s *Source[T]) CancelOthers() { s.in.scope.cancelAllBut(&s.task) }
 
 // Deliver is the source's yield: it hands v over to the operator and reports whether the source may continue.
-func (s *Subscription[T]) Deliver(v T) bool {
+func (s *Source[T]) Deliver(v T) bool {
 	s.value = v
 	return s.in.put(s) && <-s.answers
 }
 
 // report hands the end over to the operator.
-func (s *Subscription[T]) report() {
+func (s *Source[T]) report() {
 	s.ended = true
 	s.in.put(s)
 }
 
 // answer answers the source, if it asks.
-func (s *Subscription[T]) answer(more bool) {
+func (s *Source[T]) answer(more bool) {
 	if s.asks.CompareAndSwap(true, false) {
 		s.answers <- more
 	}
 }
 
 // Refuse lets the source produce no more values.
-func (s *Subscription[T]) Refuse() {
+func (s *Source[T]) Refuse() {
 	s.in.mu.Lock()
 	defer s.in.mu.Unlock()
 	s.refuse()
 }
 
 // refuse is Refuse under the lock of in.
-func (s *Subscription[T]) refuse() {
+func (s *Source[T]) refuse() {
 	s.refused = true
 	s.answer(false)
 }
