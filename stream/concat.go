@@ -3,6 +3,8 @@ package stream
 import (
 	"context"
 	"slices"
+
+	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
 // Concat yields the values of s, then those of each other stream in turn. A stream is run when the one before has
@@ -19,10 +21,7 @@ func (s Stream[T]) Concat(others ...Stream[T]) Stream[T] {
 	rest := slices.Clone(others) // not others, which the literal above captures: with and without inlining differently
 	return func(ctx context.Context, yield func(T) bool) error {
 		stopped := false
-		deliver := func(v T) bool {
-			stopped = stopped || !yield(v)
-			return !stopped
-		}
+		deliver := ending.Until(&stopped, yield)
 		err := s(ctx, deliver)
 		for _, other := range rest {
 			if stopped || err != nil {

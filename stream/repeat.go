@@ -15,14 +15,12 @@ func (s Stream[T]) Repeat(n int) Stream[T] {
 	requireMin("Repeat: n", n, 0)
 	return func(ctx context.Context, yield func(T) bool) error {
 		stopped := false
+		deliver := ending.Until(&stopped, yield)
 		for range n {
 			if err := ending.ContextError(ctx); err != nil {
 				return err
 			}
-			err := s(ctx, func(v T) bool {
-				stopped = stopped || !yield(v)
-				return !stopped
-			})
+			err := s(ctx, deliver)
 			if stopped {
 				return nil
 			}

@@ -21,10 +21,7 @@ func (s Stream[T]) All(ctx context.Context) iter.Seq2[T, error] {
 	s.require("All")
 	return func(yield func(T, error) bool) {
 		stopped := false
-		err := s(ctx, func(v T) bool {
-			stopped = stopped || !yield(v, nil)
-			return !stopped
-		})
+		err := s(ctx, ending.Until(&stopped, func(v T) bool { return yield(v, nil) }))
 		if err != nil && !stopped {
 			var zero T
 			yield(zero, err)

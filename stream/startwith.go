@@ -3,6 +3,8 @@ package stream
 import (
 	"context"
 	"slices"
+
+	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
 // StartWith yields the given values, then runs s and yields its values.
@@ -14,17 +16,11 @@ func (s Stream[T]) StartWith(v ...T) Stream[T] {
 	start := FromSlice(slices.Clone(v))
 	return func(ctx context.Context, yield func(T) bool) error {
 		stopped := false
-		err := start(ctx, func(v T) bool {
-			stopped = !yield(v)
-			return !stopped
-		})
-		if stopped || err != nil {
-			return err
+		deliver := ending.Until(&stopped, yield)
+		err := start(ctx, deliver)
+		if !stopped && err == nil {
+			err = s(ctx, deliver)
 		}
-		err = s(ctx, func(v T) bool {
-			stopped = stopped || !yield(v)
-			return !stopped
-		})
 		if stopped {
 			return nil
 		}

@@ -1,6 +1,10 @@
 package stream
 
-import "context"
+import (
+	"context"
+
+	"github.com/retrywhen/retrywhen/internal/ending"
+)
 
 // TakeWhile yields values until f returns false for one, and ends there; that value is not delivered.
 //
@@ -11,10 +15,7 @@ func (s Stream[T]) TakeWhile(f func(T) bool) Stream[T] {
 	requireFunc(f == nil, "TakeWhile: f")
 	return func(ctx context.Context, yield func(T) bool) error {
 		stopped := false
-		err := s(ctx, func(v T) bool {
-			stopped = stopped || !f(v) || !yield(v)
-			return !stopped
-		})
+		err := s(ctx, ending.Until(&stopped, func(v T) bool { return f(v) && yield(v) }))
 		if stopped {
 			return nil
 		}

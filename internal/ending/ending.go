@@ -1,5 +1,5 @@
 // Package ending computes the error with which a stream ends from the end of its context, the error of its source, or
-// both.
+// both. It also contains the marks of errors.
 package ending
 
 import (
@@ -115,6 +115,14 @@ var ErrNotRestartable = errors.New("stream: the source cannot be run a second ti
 
 // ErrEmpty is stream.ErrEmpty.
 var ErrEmpty = errors.New("stream: the stream ended without a value")
+
+// Until returns a yield that calls the given one until that returns false, and sets stopped then.
+func Until[T any](stopped *bool, yield func(T) bool) func(T) bool {
+	return func(v T) bool {
+		*stopped = *stopped || !yield(v)
+		return !*stopped
+	}
+}
 
 // Consumer is the consumer of one run of a stream. It must be used on the run's goroutine.
 type Consumer[T any] struct {

@@ -19,10 +19,7 @@ func MapErr[T any](p Package, s Stream[T], f func(error) error) Stream[T] {
 	require(p, "MapErr", s, "f", f == nil)
 	return func(ctx context.Context, yield func(T) bool) error {
 		stopped := false
-		err := s(ctx, func(v T) bool {
-			stopped = stopped || !yield(v)
-			return !stopped
-		})
+		err := s(ctx, ending.Until(&stopped, yield))
 		switch {
 		case stopped || err == nil:
 			return nil
