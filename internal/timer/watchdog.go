@@ -2,7 +2,6 @@ package timer
 
 import (
 	"math"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -24,7 +23,6 @@ type Watchdog struct {
 	state atomic.Int64
 
 	begun time.Time
-	mu    sync.Mutex  // never held while anything else is called
 	timer *time.Timer // set while there is a deadline, or due runs
 
 	clock   Clock   // an injected one, else nil
@@ -50,9 +48,8 @@ func (w *Watchdog) Start(c Clock, period time.Duration, onStrike func()) {
 	}
 	w.begun = time.Now()
 	w.state.Store(int64(period))
-	w.mu.Lock()
-	w.timer = time.AfterFunc(period, w.due)
-	w.mu.Unlock()
+	w.timer = time.AfterFunc(math.MaxInt64, w.due) // due, which uses it, must not be called before it is stored
+	w.timer.Reset(period)
 }
 
 // arm begins a period on an injected clock. Timers of earlier periods have no effect any more.
@@ -71,9 +68,7 @@ func (w *Watchdog) due() {
 		case state < paused, state == paused && w.state.CompareAndSwap(paused, missed):
 			return
 		case state >= 0 && rest > 0:
-			w.mu.Lock()
 			w.timer.Reset(rest)
-			w.mu.Unlock()
 			if w.state.Load() == stopped {
 				w.timer.Stop()
 			}
