@@ -4,7 +4,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/attempt"
 	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
@@ -83,7 +82,7 @@ func (o *Operation) count(f *Outcome) {
 
 // isPlanned reports whether the end of the attempt is a planned one, which is no failure.
 func (o *Operation) isPlanned(f *Outcome) bool {
-	return (o.worked || f.Items > 0) && attempt.IsPlanned(f.Err)
+	return (o.worked || f.Items > 0) && ending.IsPlanned(f.Err)
 }
 
 // beganBefore records that the operation began at the given time or earlier: before the Operation was made, if an

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/attempt"
 	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/words"
 	"github.com/retrywhen/retrywhen/stream"
@@ -198,10 +197,10 @@ func IsPermanent(err error) bool { return ending.IsPermanent(err) }
 //	}
 //
 // The mark has no effect in Do, Run and operators.MapRetry, whose calls work only if they succeed. Planned(nil) is nil.
-func Planned(err error) error { return attempt.Planned(err) }
+func Planned(err error) error { return ending.Planned(err) }
 
 // IsPlanned reports whether err is marked by Planned, anywhere in its tree.
-func IsPlanned(err error) bool { return attempt.IsPlanned(err) }
+func IsPlanned(err error) bool { return ending.IsPlanned(err) }
 
 // RetryAfter returns err with a delay that it dictates, counted from the failure: the retry comes no earlier, unless a
 // Signal fires, and with jitter up to 15 % later (backoff.Backoff.Dictated). Any error that has a method RetryAfter()
@@ -215,12 +214,11 @@ func RetryAfter(err error, d time.Duration) error {
 }
 
 type retryAfterError struct {
-	err   error
+	error
 	after time.Duration
 }
 
-func (e *retryAfterError) Error() string             { return e.err.Error() }
-func (e *retryAfterError) Unwrap() error             { return e.err }
+func (e *retryAfterError) Unwrap() error             { return e.error }
 func (e *retryAfterError) RetryAfter() time.Duration { return e.after }
 
 // dictated returns the delay that err dictates, 0 or less for none.

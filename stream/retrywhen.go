@@ -267,7 +267,7 @@ func (r *retrying[T]) attempt() {
 	a.Err, a.Items, a.Worked, a.Reported = err, r.given-r.subscription.Bookmarks, r.given > 0, false
 	r.ended = true
 	failure := err
-	if attempt.IsPlanned(err) && r.worked() {
+	if ending.IsPlanned(err) && r.worked() {
 		failure = nil // it is in no error once ctx has ended
 	}
 	switch {

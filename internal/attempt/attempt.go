@@ -1,10 +1,9 @@
 // Package attempt contains what package stream, package retry and their engines share about attempts: the number of an
-// attempt in its context, the subscription to a retried stream, the mark of a planned end.
+// attempt in its context, and the subscription to a retried stream.
 package attempt
 
 import (
 	"context"
-	"errors"
 	"reflect"
 )
 
@@ -55,22 +54,3 @@ func IsNil[H any](handler H) bool {
 	}
 	return false
 }
-
-// Planned returns err with the mark of a planned end, nil for nil.
-func Planned(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &planned{err}
-}
-
-// IsPlanned reports whether err has the mark anywhere in its tree.
-func IsPlanned(err error) bool {
-	_, ok := errors.AsType[*planned](err)
-	return ok
-}
-
-type planned struct{ err error }
-
-func (p *planned) Error() string { return p.err.Error() }
-func (p *planned) Unwrap() error { return p.err }
