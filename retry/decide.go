@@ -38,10 +38,13 @@ func (o *Operation) failed(f *Outcome, cause error) (time.Duration, error) {
 	}
 	o.mustHaveBegun()
 	o.count(f)
-	if o.ctx.Err() != nil {
-		return 0, o.cancelled(f, o.state.retries)
+	cancelled := ending.ContextError(o.ctx)
+	if cancelled == nil || !o.planned && (o.last == nil || !ending.IsOf(o.ctx, f.Err)) {
+		o.last = f.Err
 	}
-	o.last = f.Err
+	if cancelled != nil { // OnGiveUp is not called: the caller gives up, not the policy
+		return 0, o.errorOf(cancelled, o.state.retries)
+	}
 	return o.decide(f, cause)
 }
 
@@ -244,15 +247,4 @@ func (o *Operation) errorOf(cause error, retries int) *Error {
 		err.Down = o.failedAt().Sub(s.rowBegan())
 	}
 	return err
-}
-
-// cancelled returns the error of an operation whose context has ended, after the given number of retries in a row. f is
-// the last attempt, nil if none has just failed. OnGiveUp is not called, because the caller gave up, not the policy.
-func (o *Operation) cancelled(f *Outcome, retries int) error {
-	if f == nil {
-		o.at = time.Time{}
-	} else if !o.planned && (o.last == nil || !ending.IsOf(o.ctx, f.Err)) {
-		o.last = f.Err
-	}
-	return o.errorOf(ending.ContextError(o.ctx), retries)
 }

@@ -140,9 +140,9 @@ type observation struct {
 	in    *attempt.Subscription
 	whole bool // it counts each failure; else only those that a run of Handle's stream receives
 
-	lasted   time.Duration // of the attempt that has failed
-	measured bool          // op.start is when the attempt began
-	decided  int           // the number of the failure for which there is a decision
+	failure  Outcome // the last one
+	measured bool    // op.start is when the attempt began
+	decided  int     // the number of the failure for which there is a decision
 	decision
 }
 
@@ -181,18 +181,31 @@ func (c *config) receive(s *attempt.Subscription, f *stream.Failure) (o *observa
 	}
 	if o == nil {
 		o = c.join(s)
-		o.lasted = last.Lasted
+		o.failure = o.outcome(last)
 	}
+	o.failure.Err, o.failure.Items = f.Err, f.Items
 	if o.op.state.attempts != f.N {
-		o.count(f.N, &Outcome{Err: f.Err, Lasted: o.lasted}, last.Worked)
+		o.count(last)
 	}
-	return o, o.decide(f.N, f.Err, f.Items)
+	return o, o.decide(f.N)
+}
+
+// outcome returns how an attempt has ended.
+func (o *observation) outcome(a *attempt.Attempt) Outcome {
+	end := Outcome{Err: a.Err, Items: a.Items, Lasted: a.Lasted}
+	if o.measured {
+		end.Lasted = o.op.now().Sub(o.op.start)
+	}
+	if o.whole {
+		end.At = o.in.Began.Add(a.At)
+	}
+	return end
 }
 
 // Next decides about a failure, and waits.
 func (o *observation) Next(f *attempt.Attempt) error {
 	o.op.theClock()
-	return o.after(o.op.ctx, &o.op.timer, o.decide(f.N, f.Err, f.Items))
+	return o.after(o.op.ctx, &o.op.timer, o.decide(f.N))
 }
 
 // after waits. It returns nil when the attempt is due, else the error that ends the subscription.
@@ -205,23 +218,25 @@ func (o *observation) after(ctx context.Context, wait *timer.Timer, d decision) 
 }
 
 // decide returns the decision about the n-th failure. All runs of Handle's stream get the same one.
-func (o *observation) decide(n int, err error, items int64) decision {
+func (o *observation) decide(n int) decision {
 	if end := ending.ContextError(o.op.ctx); end != nil { // a hook may have ended it
 		return decision{end: end}
 	}
 	if o.decided != n {
-		o.op.last = err
-		o.delay, o.end = o.op.decide(&Outcome{Err: err, Items: items, Lasted: o.lasted}, nil)
+		o.op.last = o.failure.Err
+		o.delay, o.end = o.op.decide(&o.failure, nil)
 		o.decided, o.fires = n, o.op.state.fires
 	}
 	return o.decision
 }
 
-// count counts the n-th attempt, which has failed.
-func (o *observation) count(n int, f *Outcome, worked bool) {
-	o.skipTo(n - 1)
-	o.op.worked = worked
-	if o.op.count(f); !o.op.planned {
+// count counts the attempt of the failure. Its values were refunded before.
+func (o *observation) count(failure *attempt.Attempt) {
+	o.skipTo(failure.N - 1)
+	o.op.worked = failure.Worked
+	f := o.failure
+	f.Items = 0
+	if o.op.count(&f); !o.op.planned {
 		o.op.last = f.Err
 	}
 }
@@ -236,12 +251,8 @@ func (o *observation) skipTo(n int) {
 // Count counts a failure, if no run of Handle's stream does.
 func (o *observation) Count(f *attempt.Attempt) {
 	o.op.refund(f.Items)
-	o.lasted = f.Lasted
-	if o.measured {
-		o.lasted = o.op.now().Sub(o.op.start)
-	}
-	if o.whole {
-		o.count(f.N, &Outcome{Err: f.Err, Lasted: o.lasted, At: o.in.Began.Add(f.At)}, f.Worked)
+	if o.failure = o.outcome(f); o.whole {
+		o.count(f)
 	}
 }
 
@@ -269,10 +280,9 @@ func (o *observation) Over(last attempt.Attempt, err error) {
 			s.attempts++
 		}
 	}
-	if o.op.running = !last.Reported; o.measured {
-		last.Lasted = o.op.now().Sub(o.op.start)
-	}
-	o.op.done(&Outcome{Err: last.Err, Items: last.Items, Lasted: last.Lasted}, err)
+	o.op.running = !last.Reported
+	end := o.outcome(&last)
+	o.op.done(&end, err)
 }
 
 func init() {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/attempt"
+	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/timer"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -274,7 +275,8 @@ func (c *config) wait(ctx context.Context, t *timer.Timer, d time.Duration, fire
 // attempt, so the retry for which the operation has waited does not count.
 func (o *Operation) Cancelled() error {
 	o.mustHaveBegun()
-	if o.ctx.Err() == nil {
+	cancelled := ending.ContextError(o.ctx)
+	if cancelled == nil {
 		return nil
 	}
 	retries := o.state.retries
@@ -285,7 +287,8 @@ func (o *Operation) Cancelled() error {
 	case !o.running && !o.planned:
 		retries = max(0, retries-1)
 	}
-	return o.cancelled(nil, retries)
+	o.at = time.Time{}
+	return o.errorOf(cancelled, retries)
 }
 
 // Done ends the operation, calls OnDone, and returns end.Err. Without an error the last attempt has succeeded: the
