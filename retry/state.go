@@ -53,46 +53,44 @@ func (s *State) restart() { s.retries, s.row, s.previous, s.place = 0, 0, 0, 0 }
 func (s State) MarshalText() ([]byte, error) { return s.AppendText(nil) }
 
 // AppendText appends the text form to b.
-func (s State) AppendText(b []byte) ([]byte, error) {
-	b = strconv.AppendInt(append(b, "attempts="...), int64(s.attempts), 10)
+func (s State) AppendText(b []byte) (_ []byte, err error) {
+	number := func(name string, n int) { b = strconv.AppendInt(append(b, name...), int64(n), 10) }
+	at := func(name string, t time.Time) {
+		if err != nil {
+			return
+		}
+		if b, err = t.UTC().AppendText(append(b, name...)); err != nil {
+			err = fmt.Errorf("retry: State: text of the time%s%v: %w", name, t, err)
+		}
+	}
+	number("attempts=", s.attempts)
 	if s.others > 0 {
-		b = strconv.AppendInt(append(b, " planned="...), int64(s.others), 10)
+		number(" planned=", s.others)
 	}
 	if !s.hasFailed() {
 		return b, nil
 	}
-	b, err := appendTime(b, " first=", s.first)
-	if err == nil && s.lead != 0 {
-		b, err = appendTime(b, " began=", s.first.Add(-s.lead))
+	at(" first=", s.first)
+	if s.lead != 0 {
+		at(" began=", s.first.Add(-s.lead))
 	}
-	if err == nil && s.failures != s.attempts-s.others {
-		b = strconv.AppendInt(append(b, " failures="...), int64(s.failures), 10)
+	if s.failures != s.attempts-s.others {
+		number(" failures=", s.failures)
 		if s.failures > 0 {
-			b, err = appendTime(b, " down=", s.outageBegan())
+			at(" down=", s.outageBegan())
 		}
 	}
-	if err != nil || s.retries == 0 {
-		return b, err
+	if s.retries > 0 {
+		number(" retries=", s.retries)
+		at(" since=", s.rowBegan())
+		if s.previous != 0 {
+			b = append(append(b, " previous="...), s.previous.String()...)
+		}
+		if s.place != 0 {
+			b = strconv.AppendFloat(append(b, " place="...), math.Float64frombits(s.place-1), 'g', -1, 64)
+		}
 	}
-	b = strconv.AppendInt(append(b, " retries="...), int64(s.retries), 10)
-	if b, err = appendTime(b, " since=", s.rowBegan()); err != nil {
-		return b, err
-	}
-	if s.previous != 0 {
-		b = append(append(b, " previous="...), s.previous.String()...)
-	}
-	if s.place != 0 {
-		b = strconv.AppendFloat(append(b, " place="...), math.Float64frombits(s.place-1), 'g', -1, 64)
-	}
-	return b, nil
-}
-
-func appendTime(b []byte, name string, t time.Time) ([]byte, error) {
-	b, err := t.UTC().AppendText(append(b, name...))
-	if err != nil {
-		return b, fmt.Errorf("retry: State: text of the time%s%v: %w", name, t, err)
-	}
-	return b, nil
+	return b, err
 }
 
 // UnmarshalText reads the text form. Missing failures count as attempts that were not planned ends, another missing
