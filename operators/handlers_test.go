@@ -8,14 +8,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 )
-
-// embeds is a handler only as a value.
-type embeds struct{ retry.Policy }
 
 // pointed is a handler as a nil pointer too.
 type pointed struct{}
@@ -24,30 +20,8 @@ func (*pointed) Handle(failures stream.Stream[stream.Failure]) stream.Stream[str
 	return failures
 }
 
-// A nil handler panics when the stream is built, also a nil pointer to what is a handler only as a value.
-func TestHandlers_Nil(t *testing.T) {
-	for kind, h := range map[string]stream.RetryHandler{
-		"nil": nil, "function": stream.RetryHandlerFunc(nil), "*Policy": (*retry.Policy)(nil), "embedding": (*embeds)(nil),
-	} {
-		for want, build := range map[string]func(){
-			"stream: RetryWhen: h is nil": func() { stream.Of(1).RetryWhen(h) },
-			"operators: Resume: h is nil": func() {
-				operators.Resume(0, func(int) stream.Stream[int] { return stream.Of(1) }, func(at, _ int) int { return at }, h)
-			},
-			"operators: ResumeMarked: h is nil":    func() { operators.ResumeMarked(0, func(int) marks { return nil }, h) },
-			"operators: ResumePositions: h is nil": func() { operators.ResumePositions(0, func(int) marks { return nil }, h) },
-			"operators: RetryChans: h is nil": func() {
-				operators.RetryChans(t.Context(), func(context.Context) (<-chan int, <-chan error) { return nil, nil }, h)
-			},
-			"operators: Poll: h is nil": func() {
-				operators.Poll(time.Second, 0, func(context.Context, int) ([]int, int, error) { return nil, 0, nil }, h)
-			},
-		} {
-			if got := check.Recovered(build); got != want {
-				t.Errorf("%s: panicked with %v, want %s", kind, got, want)
-			}
-		}
-	}
+// A nil pointer that is a handler as it is may be used.
+func TestHandlers_ANilPointerThatIsOne(t *testing.T) {
 	if err := stream.Of(1).RetryWhen((*pointed)(nil)).ForEach(t.Context(), func(int) {}); err != nil {
 		t.Error(err)
 	}

@@ -20,8 +20,6 @@ func TestContract_MistakesPanicAtConstruction(t *testing.T) {
 	for want, build := range map[string]func(){
 		"stream: Range: count is -1, want at least 0":                                                   func() { stream.Range(0, -1) },
 		fmt.Sprintf("stream: Range: first is %d and count is 2, which leads past the largest int", max): func() { stream.Range(max, 2) },
-		"stream: FromChan: ch is nil":                                                                   func() { stream.FromChan[int](nil) },
-		"stream: Fail: err is nil":                                                                      func() { stream.Fail[int](nil) },
 		"stream: Interval: d is 0s, want more than 0":                                                   func() { stream.Interval(0) },
 		"stream: Interval: d is -1ns, want more than 0":                                                 func() { stream.Interval(-1) },
 		"stream: TakeLast: n is -1, want at least 0":                                                    func() { s.TakeLast(-1) },

@@ -131,13 +131,17 @@ func call(f reflect.Value, arguments []reflect.Value) {
 	}
 }
 
+// embeds is a handler only as a value: a nil pointer to it is none.
+type embeds struct{ retry.Policy }
+
 // missing returns the nils of a parameter's type, or none if the parameter may be nil.
 func missing(t reflect.Type) []reflect.Value {
 	switch {
 	case t == reflect.TypeFor[context.Context]():
 		return nil
 	case t == reflect.TypeFor[stream.RetryHandler]():
-		return []reflect.Value{reflect.Zero(t), reflect.ValueOf(stream.RetryHandlerFunc(nil))}
+		return []reflect.Value{reflect.Zero(t), reflect.ValueOf(stream.RetryHandlerFunc(nil)), reflect.ValueOf((*retry.Policy)(nil)),
+			reflect.ValueOf((*embeds)(nil))}
 	case t == reflect.TypeFor[[]stream.Stream[int]]():
 		return []reflect.Value{reflect.MakeSlice(t, 1, 1)}
 	case t.Kind() == reflect.Func || t.Kind() == reflect.Interface || t.Kind() == reflect.Chan:
