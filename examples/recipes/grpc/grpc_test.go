@@ -21,7 +21,6 @@ import (
 
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/examples/internal/killed"
-	"github.com/retrywhen/retrywhen/examples/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/grpc"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
 	"github.com/retrywhen/retrywhen/jitter"
@@ -105,28 +104,6 @@ func dial(address string) func() (*rpc.ClientConn, error) {
 	return func() (*rpc.ClientConn, error) {
 		return rpc.NewClient("passthrough:///"+address, rpc.WithTransportCredentials(insecure.NewCredentials()))
 	}
-}
-
-func TestWatch(t *testing.T) {
-	const n, every = 6000, 500
-	network := proxy.Start(t, serve(t, func(call int64) error {
-		if call%5 == 3 { // the server fails some calls itself
-			return status.Error(codes.Unavailable, "restarting")
-		}
-		return nil
-	}))
-	fault := network.Each()
-	account := ledger.Ledger{}
-	events := grpc.Watch(dial(network.Address()), watch, "", silence, policy)
-	err := events.Take(n).ForEach(t.Context(), func(e *structpb.Struct) {
-		if account.Enter(int(e.GetFields()["n"].GetNumberValue()))%every == 0 {
-			fault()
-		}
-	})
-	if err != nil {
-		t.Error(err)
-	}
-	account.Check(t, 1, n)
 }
 
 // The outage ends when the server has accepted the call, which it says with its header, not with the first event or

@@ -20,7 +20,6 @@ import (
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/examples/internal/killed"
-	"github.com/retrywhen/retrywhen/examples/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
 	"github.com/retrywhen/retrywhen/examples/recipes/websocket"
 	"github.com/retrywhen/retrywhen/jitter"
@@ -75,37 +74,6 @@ func feed(t *testing.T, connections *atomic.Int64, refuse func(n int64) int) *ht
 	}))
 	t.Cleanup(server.Close)
 	return server
-}
-
-func TestEvents(t *testing.T) {
-	const n, every = 6000, 250
-	var connections atomic.Int64
-	server := feed(t, &connections, func(n int64) int {
-		switch n % 7 { // the server fails some connections itself
-		case 3:
-			return http.StatusServiceUnavailable
-		case 5:
-			return int(socket.StatusGoingAway)
-		case 6:
-			return int(socket.StatusNormalClosure)
-		}
-		return 0
-	})
-	network := proxy.Start(t, server.Listener.Addr().String())
-	fault := network.Each()
-	account := ledger.Ledger{}
-	err := websocket.Events(nil, "ws://"+network.Address(), 0, silence, proxy.Policy, nil).Take(n).ForEach(t.Context(), func(e websocket.Event) {
-		if account.Enter(e.ID)%every == 0 {
-			fault()
-		}
-	})
-	if err != nil {
-		t.Error(err)
-	}
-	account.Check(t, 1, n)
-	if connections.Load() < n/every {
-		t.Errorf("%d connections", connections.Load())
-	}
 }
 
 // A heartbeat ends an outage.
