@@ -16,28 +16,6 @@ import (
 	"github.com/retrywhen/retrywhen/durable/embedded"
 )
 
-// A report after Close, which has handed the job back, must not look like a success.
-func TestAReportAfterClose(t *testing.T) {
-	t.Parallel()
-	srv := start(t)
-	q := open(t, srv, durable.Config{})
-	put(t, q, "")
-	put(t, q, "")
-	jobs, err := q.Jobs().Take(2).Collect(t.Context())
-	must(t, err)
-	q.Close()
-	if err := jobs[0].Done(); !errors.Is(err, durable.ErrClosed) {
-		t.Errorf("Done: %v", err)
-	}
-	if err := jobs[1].Fail(errors.New("no")); !errors.Is(err, durable.ErrClosed) {
-		t.Errorf("Fail: %v", err)
-	}
-	q = open(t, srv, durable.Config{})
-	if s, err := stats(t, q); err != nil || s.Ready+s.Running != 2 {
-		t.Errorf("got %v, %v", s, err)
-	}
-}
-
 func TestCloseTwiceAtOnce(t *testing.T) {
 	t.Parallel()
 	q := open(t, start(t), durable.Config{})

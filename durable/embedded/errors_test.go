@@ -335,49 +335,6 @@ func TestAFullDisk(t *testing.T) {
 	})
 }
 
-func TestAQueueThatIsDeletedEndsWork(t *testing.T) {
-	t.Parallel()
-	srv := start(t)
-	q := open(t, srv, durable.Config{})
-	nc, err := srv.Connect()
-	must(t, err)
-	defer nc.Close()
-	js, _ := jetstream.New(nc)
-	ended := make(chan error, 1)
-	begun := make(chan struct{})
-	put(t, q, "")
-	go func() {
-		ended <- q.Work(t.Context(), 1, func(context.Context, *durable.Job) error { close(begun); return nil })
-	}()
-	<-begun
-	must(t, js.DeleteStream(t.Context(), "retrywhen-q"))
-	if err := <-ended; !errors.Is(err, durable.ErrGone) {
-		t.Errorf("got %v", err)
-	}
-}
-
-func TestAConnectionThatIsClosedEndsWork(t *testing.T) {
-	t.Parallel()
-	nc, err := start(t).Connect()
-	must(t, err)
-	q := open(t, nc, durable.Config{})
-	put(t, q, "")
-	ended := make(chan error, 1)
-	begun := make(chan struct{})
-	go func() {
-		ended <- q.Work(t.Context(), 1, func(context.Context, *durable.Job) error { close(begun); return nil })
-	}()
-	<-begun
-	nc.Close()
-	if err := <-ended; !errors.Is(err, durable.ErrClosed) {
-		t.Errorf("Work: %v", err)
-	}
-	if _, err := q.Put(t.Context(), nil); !errors.Is(err, durable.ErrClosed) {
-		t.Errorf("Put: %v", err)
-	}
-	refuses(t, nc, durable.Config{}, durable.ErrClosed)
-}
-
 func TestPutWaitsForAServerThatComesBack(t *testing.T) {
 	t.Parallel()
 	dir, port := t.TempDir(), freePort(t)

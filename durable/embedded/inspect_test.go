@@ -30,40 +30,6 @@ func stateIs(t *testing.T, q *durable.Queue, id string, want durable.JobState) f
 	}
 }
 
-// A job in each of its states, as Get tells it.
-func TestGetAJob(t *testing.T) {
-	t.Parallel()
-	q := open(t, start(t), durable.Config{Policy: retry.New(backoff.Constant(time.Hour).Jitter(jitter.None), retry.Limit(1))})
-	if _, err := q.Get(t.Context(), "job"); !errors.Is(err, durable.ErrNotFound) {
-		t.Errorf("before: %v", err)
-	}
-	put(t, q, "", durable.PutID("job"), durable.PutKind("k"))
-	if info, err := q.Get(t.Context(), "job"); err != nil || info.State != durable.StateReady || info.Kind != "k" || info.Attempts != 0 || time.Since(info.Put) > time.Minute {
-		t.Errorf("got %+v, %v", info, err)
-	}
-	put(t, q, "", durable.PutID("done"))
-	put(t, q, "", durable.PutID("dead"))
-	work(t, q, 1, func(_ context.Context, job *durable.Job) error {
-		switch job.ID {
-		case "done":
-			return nil
-		case "dead":
-			return retry.Permanent(errors.New("never"))
-		}
-		return errors.New("no")
-	})
-	eventually(t, "all have settled", func() bool {
-		return stateIs(t, q, "job", durable.StateLater)() && stateIs(t, q, "done", durable.StateDone)() && stateIs(t, q, "dead", durable.StateDead)()
-	})
-	if info, err := q.Get(t.Context(), "job"); err != nil || info.Attempts != 1 || info.LastError != "no" || info.Kind != "k" ||
-		time.Until(info.Due) > time.Hour || time.Until(info.Due) < 50*time.Minute || info.FirstFailure.IsZero() {
-		t.Errorf("got %+v, %v", info, err)
-	}
-	if info, err := q.Get(t.Context(), "dead"); err != nil || info.Attempts != 1 || info.LastError != "never" || !info.Due.IsZero() {
-		t.Errorf("got %+v, %v", info, err)
-	}
-}
-
 // A job is cancelled while it is ready, waits, and runs. It is not attempted again, and its id is known.
 func TestCancelAJob(t *testing.T) {
 	t.Parallel()

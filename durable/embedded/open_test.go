@@ -66,21 +66,6 @@ func TestOpenBeforeTheConnectionIsMade(t *testing.T) {
 	}
 }
 
-// The connection is never established. Open ends with its context.
-func TestOpenEndsWithItsContext(t *testing.T) {
-	t.Parallel()
-	nc, err := nats.Connect("nats://127.0.0.1:"+freePort(t), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1))
-	must(t, err)
-	defer nc.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	began := time.Now()
-	_, err = durable.Open(ctx, nc, durable.Config{Name: "q"})
-	if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, durable.ErrUnreachable) || took > 10*time.Second {
-		t.Errorf("got %v after %v, want the end of the context", err, took)
-	}
-}
-
 // Open makes all that a queue needs, or says which limit of the account is too low.
 func TestOpenInAnAccountWithLimits(t *testing.T) {
 	t.Parallel()

@@ -103,27 +103,6 @@ func TestTheLargestPayloadCanFailAndDie(t *testing.T) {
 	}
 }
 
-func TestAnEmptyJob(t *testing.T) {
-	t.Parallel()
-	q := open(t, start(t), durable.Config{Policy: crashPolicy})
-	for _, data := range [][]byte{nil, {}} {
-		if _, err := q.Put(t.Context(), data); err != nil {
-			t.Error(err)
-		}
-	}
-	work(t, q, 1, func(_ context.Context, job *durable.Job) error {
-		if len(job.Data) != 0 {
-			t.Errorf("got %q, want no data", job.Data)
-		}
-		return errors.New("no")
-	})
-	untilEmpty(t, q)
-	dead, err := q.Dead().Collect(t.Context())
-	if len(dead) != 2 || err != nil || len(dead[0].Data) != 0 {
-		t.Errorf("got %+v, %v", dead, err)
-	}
-}
-
 // The server cannot schedule waits of centuries. Such jobs wait nevertheless.
 func TestFarTimes(t *testing.T) {
 	t.Parallel()

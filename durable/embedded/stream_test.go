@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,9 +15,7 @@ import (
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/durable"
 	"github.com/retrywhen/retrywhen/durable/embedded"
-	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
-	"github.com/retrywhen/retrywhen/stream"
 )
 
 func TestJobsIsAStream(t *testing.T) {
@@ -53,51 +50,6 @@ func TestJobsIsAStream(t *testing.T) {
 	untilEmpty(t, q)
 	if s, err := stats(t, q); err != nil || s.Dead != 5 || s.Done != 5 || s.Died != 5 {
 		t.Errorf("got %v, %v", s, err)
-	}
-}
-
-func TestJobsWithOperators(t *testing.T) {
-	t.Parallel()
-	q := open(t, start(t), durable.Config{})
-	for i := range 50 {
-		put(t, q, fmt.Sprint(i))
-	}
-	var most, now atomic.Int64
-	handled := operators.FlatMap(q.Jobs().Take(50), 4, func(job *durable.Job) stream.Stream[string] {
-		return stream.FromFunc(func(context.Context) (string, error) {
-			n := now.Add(1)
-			defer now.Add(-1)
-			for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
-			}
-			return job.ID, job.Done()
-		})
-	})
-	ids, err := handled.Collect(t.Context())
-	if err != nil || len(ids) != 50 {
-		t.Errorf("got %d, %v", len(ids), err)
-	}
-	untilEmpty(t, q)
-	if most.Load() > 4 {
-		t.Errorf("%d at a time, want at most 4", most.Load())
-	}
-}
-
-func TestJobsEnds(t *testing.T) {
-	t.Parallel()
-	srv := start(t)
-	q := open(t, srv, durable.Config{})
-	cause := errors.New("enough")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	time.AfterFunc(50*time.Millisecond, func() { cancel(cause) })
-	if err := q.Jobs().ForEach(ctx, func(*durable.Job) {}); !errors.Is(err, cause) {
-		t.Errorf("cancelled: %v", err)
-	}
-	time.AfterFunc(50*time.Millisecond, func() { q.Close() })
-	if err := q.Jobs().ForEach(t.Context(), func(*durable.Job) {}); !errors.Is(err, durable.ErrClosed) {
-		t.Errorf("closed: %v", err)
-	}
-	if err := q.Jobs().ForEach(t.Context(), func(*durable.Job) {}); !errors.Is(err, durable.ErrClosed) {
-		t.Errorf("closed before: %v", err)
 	}
 }
 
@@ -333,32 +285,6 @@ func TestTheLongestTimes(t *testing.T) {
 	}
 }
 
-func TestReviveAll(t *testing.T) {
-	t.Parallel()
-	q := open(t, start(t), durable.Config{Policy: retry.New(backoff.Backoff{}, retry.Limit(0))})
-	var broken atomic.Bool
-	broken.Store(true)
-	for i := range 20 {
-		put(t, q, fmt.Sprint(i), durable.PutID(fmt.Sprint(i)), durable.PutHeader("Kind", fmt.Sprint(i%2)))
-	}
-	work(t, q, 4, func(_ context.Context, job *durable.Job) error {
-		if broken.Load() {
-			return errors.New("no")
-		}
-		if job.Header.Get("Kind") != "1" || job.Attempt != 1 || string(job.Data) != job.ID {
-			t.Errorf("got %+v", job)
-		}
-		return nil
-	})
-	eventually(t, "all are dead", func() bool { s, err := stats(t, q); return err == nil && s.Dead == 20 })
-	broken.Store(false)
-	n, err := q.ReviveAll(t.Context(), func(d *durable.DeadLetter) bool { return d.Header.Get("Kind") == "1" })
-	if n != 10 || err != nil {
-		t.Errorf("got %d, %v, want 10", n, err)
-	}
-	eventually(t, "the revived are done", func() bool { s, err := stats(t, q); return err == nil && s.Done == 10 && s.Dead == 10 })
-}
-
 // When ReviveAll returns, the letters of the revived jobs are deleted.
 func TestReviveAll_Deletes(t *testing.T) {
 	t.Parallel()
@@ -373,78 +299,4 @@ func TestReviveAll_Deletes(t *testing.T) {
 		t.Errorf("revived %d, %v; then %v, %v", n, err, s, failed)
 	}
 	eventually(t, "all but one are ready", isReady(t, q, jobs-1))
-}
-
-func TestHeadersTravel(t *testing.T) {
-	t.Parallel()
-	q := open(t, start(t), durable.Config{Policy: retry.New(backoff.Table(10*time.Millisecond, 1100*time.Millisecond), retry.Limit(2))})
-	const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-	put(t, q, "", durable.PutHeader("traceparent", parent), durable.PutHeader("X", "a"), durable.PutHeader("X", "b"))
-	work(t, q, 1, func(_ context.Context, job *durable.Job) error {
-		if len(job.Header) != 2 || job.Header["traceparent"][0] != parent || len(job.Header["X"]) != 2 {
-			t.Errorf("attempt %d: got %v", job.Attempt, job.Header)
-		}
-		return errors.New("no")
-	})
-	eventually(t, "it is dead", func() bool { return q.Counts().Died == 1 })
-	dead, err := q.Dead().Collect(t.Context())
-	if err != nil || len(dead) != 1 || dead[0].Attempts != 3 || dead[0].Header["traceparent"][0] != parent {
-		t.Errorf("got %+v, %v", dead, err)
-	}
-	for want, bad := range map[string]durable.PutOption{
-		"options[0] is nil":                              nil,
-		`name is "", want`:                               durable.PutHeader("", "x"),
-		`name is "nats-msg-id", want`:                    durable.PutHeader("nats-msg-id", "x"),
-		`name is "Retrywhen-State", want`:                durable.PutHeader("Retrywhen-State", "x"),
-		`name is "a b", want`:                            durable.PutHeader("a b", "x"),
-		`the header a is "x\ny", want`:                   durable.PutHeader("a", "x\ny"),
-		"the headers have 3005 bytes, want at most 2048": durable.PutHeader("a", strings.Repeat("x", 3000)),
-	} {
-		if _, err := q.Put(t.Context(), nil, bad); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %s", err, want)
-		}
-	}
-}
-
-// A snooze is not a failure: the attempt does not count, and the policy is not consulted.
-func TestSnooze(t *testing.T) {
-	t.Parallel()
-	q := open(t, start(t), durable.Config{Policy: retry.New(backoff.Backoff{}, retry.Limit(0))})
-	put(t, q, "")
-	var times []time.Time
-	done := make(chan struct{})
-	work(t, q, 1, func(_ context.Context, job *durable.Job) error {
-		times = append(times, time.Now())
-		if job.Attempt != 1 || job.LastError != "" {
-			t.Errorf("got %+v", job)
-		}
-		if len(times) == 3 {
-			close(done)
-			return nil
-		}
-		return fmt.Errorf("not yet: %w", durable.Snooze(300*time.Millisecond))
-	})
-	<-done
-	if times[1].Sub(times[0]) < 300*time.Millisecond || times[2].Sub(times[1]) < 300*time.Millisecond {
-		t.Errorf("attempts at %v", times)
-	}
-	eventually(t, "it is done", func() bool { s, err := stats(t, q); return err == nil && s.Done == 1 && s.Dead+s.Later == 0 })
-}
-
-// Fail returns an error when the retry could not be stored.
-func TestFail_WithoutAConnection(t *testing.T) {
-	t.Parallel()
-	srv := start(t)
-	nc := connect(t, srv)
-	q := open(t, nc, durable.Config{Policy: retry.New(backoff.Constant(time.Hour))})
-	put(t, q, "")
-	failed := errors.New("none")
-	for job, err := range q.Jobs().Take(1).All(t.Context()) {
-		must(t, err)
-		nc.Close()
-		failed = job.Fail(errors.New("no"))
-	}
-	if !errors.Is(failed, durable.ErrClosed) {
-		t.Errorf("got %v, want ErrClosed", failed)
-	}
 }

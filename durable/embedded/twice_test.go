@@ -249,24 +249,6 @@ func TestAPublicationThatComesLate(t *testing.T) {
 	}
 }
 
-// The first publication of a job without an id has no headers.
-func TestAJobWithoutAnIDHasNoHeaders(t *testing.T) {
-	t.Parallel()
-	srv := start(t)
-	q := open(t, srv, durable.Config{})
-	if m := lastMessage(t, srv, put(t, q, "data")); len(m.Header) != 0 {
-		t.Errorf("without an id, the message has the headers %v, want none", m.Header)
-	}
-	for name, option := range map[string]durable.PutOption{"PutKind": durable.PutKind("k"), "PutHeader": durable.PutHeader("A", "b")} {
-		if m := lastMessage(t, srv, put(t, q, "data", option)); len(m.Header) != 1 {
-			t.Errorf("with %s, the message has the headers %v, want one", name, m.Header)
-		}
-	}
-	if m := lastMessage(t, srv, put(t, q, "data", durable.PutID("x"))); m.Header.Get("Nats-Expected-Last-Subject-Sequence") != "0" {
-		t.Errorf("with an id, the message has the headers %v, want a condition", m.Header)
-	}
-}
-
 // streamOf returns the stream of the queue q.
 func streamOf(t *testing.T, nc *nats.Conn) (jetstream.JetStream, jetstream.Stream) {
 	t.Helper()

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
-	"runtime"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -19,64 +16,6 @@ import (
 	"github.com/retrywhen/retrywhen/durable"
 	"github.com/retrywhen/retrywhen/retry"
 )
-
-func TestADictatedDelayIsKept(t *testing.T) {
-	t.Parallel()
-	q := open(t, start(t), durable.Config{Policy: retry.New(backoff.Constant(time.Millisecond), retry.MaxRetryAfter(time.Hour))})
-	put(t, q, "", durable.PutID("short"))
-	put(t, q, "", durable.PutID("long"))
-	put(t, q, "", durable.PutID("too long"))
-	var mu sync.Mutex
-	first := make(map[string]time.Time)
-	delays := map[string]time.Duration{"short": 100 * time.Millisecond, "long": 1100 * time.Millisecond, "too long": 2 * time.Hour}
-	work(t, q, 2, func(_ context.Context, job *durable.Job) error {
-		mu.Lock()
-		defer mu.Unlock()
-		at, again := first[job.ID]
-		if !again {
-			first[job.ID] = time.Now()
-			return fmt.Errorf("wrapped: %w", retry.RetryAfter(errors.New("slow down"), delays[job.ID]))
-		}
-		if took := time.Since(at); took < delays[job.ID] {
-			t.Errorf("%s: the retry came after %v, want at least %v", job.ID, took, delays[job.ID])
-		}
-		return nil
-	})
-	untilEmpty(t, q)
-	dead, err := q.Dead().Collect(t.Context())
-	if err != nil || len(dead) != 1 || dead[0].ID != "too long" || dead[0].Err != "wrapped: slow down" {
-		t.Errorf("got dead letters %+v, %v", dead, err)
-	}
-}
-
-// The result of a handler that has reported the job itself is ignored.
-func TestAHandlerMayReportItself(t *testing.T) {
-	t.Parallel()
-	var log journal
-	q := open(t, start(t), durable.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	put(t, q, "done")
-	put(t, q, "failed")
-	stop := work(t, q, 1, func(_ context.Context, job *durable.Job) error {
-		if string(job.Data) == "done" {
-			if err := job.Done(); err != nil {
-				t.Error(err)
-			}
-			return errors.New("too late")
-		}
-		if err := job.Fail(retry.Permanent(errors.New("no"))); err != nil {
-			t.Error(err)
-		}
-		return nil
-	})
-	untilEmpty(t, q)
-	stop()
-	if s, err := stats(t, q); err != nil || s.Done != 1 || s.Dead != 1 || s.Attempts != 2 {
-		t.Errorf("got %v, %v, want one done and one dead", s, err)
-	}
-	if text := log.String(); text != "" {
-		t.Errorf("got the log\n%s", text)
-	}
-}
 
 // The retry state travels with the job: here for Within and Decorrelated, across waits that the server keeps.
 func TestTheRetryStateTravels(t *testing.T) {
@@ -114,134 +53,6 @@ func TestTheRetryStateTravels(t *testing.T) {
 	}
 }
 
-func TestAPanicIsAFailureWithItsStack(t *testing.T) {
-	t.Parallel()
-	var failures []error
-	q := open(t, start(t), durable.Config{Policy: retry.New(backoff.Backoff{}, retry.Limit(1),
-		retry.OnRetry(func(_ context.Context, e retry.Event) { failures = append(failures, e.Err) }))})
-	put(t, q, "poison")
-	work(t, q, 1, func(context.Context, *durable.Job) error { explode(); return nil })
-	untilEmpty(t, q)
-	dead, err := q.Dead().Collect(t.Context())
-	if err != nil || len(dead) != 1 || !strings.Contains(dead[0].Err, "explode") || !strings.HasPrefix(dead[0].Err, "panic: boom") {
-		t.Fatalf("got %+v, %v", dead, err)
-	}
-	p, ok := errors.AsType[*durable.PanicError](failures[0])
-	if !ok || p.Value != "boom" {
-		t.Errorf("the policy saw %#v, want a PanicError", failures[0])
-	}
-}
-
-func explode() { panic("boom") }
-
-func TestNoHandlerEndsAWorker(t *testing.T) {
-	t.Parallel()
-	policy := retry.New(backoff.Backoff{}, retry.Limit(1), retry.If(func(err error) bool {
-		if err.Error() == "predicate" {
-			panic("the predicate panics")
-		}
-		return true
-	}))
-	q := open(t, start(t), durable.Config{Policy: policy})
-	for _, id := range []string{"goexit", "nil panic", "bad error", "predicate", "fine"} {
-		put(t, q, "", durable.PutID(id))
-	}
-	work(t, q, 1, func(_ context.Context, job *durable.Job) error {
-		switch job.ID {
-		case "goexit":
-			runtime.Goexit()
-		case "nil panic":
-			panic(nil)
-		case "bad error":
-			return retry.Permanent((*badError)(nil))
-		case "predicate":
-			return errors.New("predicate")
-		}
-		return nil
-	})
-	untilEmpty(t, q)
-	dead, err := q.Dead().Collect(t.Context())
-	if err != nil || len(dead) != 4 {
-		t.Errorf("got %d dead letters, %v, want 4", len(dead), err)
-	}
-	for _, d := range dead {
-		t.Logf("%s: %s: %.60q", d.ID, d.Cause, d.Err)
-	}
-}
-
-type badError struct{ text string }
-
-func (e *badError) Error() string { return e.text }
-
-func TestWorkersStopGracefully(t *testing.T) {
-	t.Parallel()
-	q := open(t, start(t), durable.Config{})
-	const jobs = 50
-	for range jobs {
-		put(t, q, "")
-	}
-	var begun atomic.Int64
-	stop := work(t, q, 3, func(ctx context.Context, job *durable.Job) error {
-		switch begun.Add(1) {
-		case 1: // finishes in any case
-			<-ctx.Done()
-			return nil
-		case 2, 3: // give up
-			<-ctx.Done()
-			return fmt.Errorf("interrupted: %w", ctx.Err())
-		}
-		t.Error("a fourth attempt")
-		return nil
-	})
-	eventually(t, "three attempts run", func() bool { return begun.Load() == 3 })
-	stop()
-	// The next worker gets all other jobs at once, without waiting for a lease.
-	s, err := stats(t, q)
-	if err != nil || s.Done != 1 || s.Retried != 0 {
-		t.Errorf("got %v, %v", s, err)
-	}
-	var seen sync.Map
-	began := time.Now()
-	work(t, q, 3, func(_ context.Context, job *durable.Job) error {
-		if job.Attempt != 1 {
-			t.Errorf("the attempt that was cut off has counted: this is attempt %d", job.Attempt)
-		}
-		seen.Store(job.ID, true)
-		return nil
-	})
-	untilEmpty(t, q)
-	n := 0
-	seen.Range(func(any, any) bool { n++; return true })
-	if n != jobs-1 {
-		t.Errorf("the next worker got %d jobs, want %d", n, jobs-1)
-	}
-	if took := time.Since(began); took > 25*time.Second {
-		t.Errorf("it took %v, want less than a lease", took)
-	}
-}
-
-func TestGraceLetsHandlersFinish(t *testing.T) {
-	t.Parallel()
-	q := open(t, start(t), durable.Config{Grace: time.Minute})
-	put(t, q, "")
-	began := make(chan struct{})
-	stop := work(t, q, 1, func(ctx context.Context, _ *durable.Job) error {
-		close(began)
-		select {
-		case <-ctx.Done():
-			t.Error("the context ended within the grace")
-			return ctx.Err()
-		case <-time.After(100 * time.Millisecond):
-			return nil
-		}
-	})
-	<-began
-	stop()
-	if s, err := stats(t, q); err != nil || s.Done != 1 {
-		t.Errorf("got %v, %v", s, err)
-	}
-}
-
 // A worker keeps a short wait itself. When the worker stops, the server takes over the wait with its retry state.
 func TestAShortWaitOutlivesItsWorker(t *testing.T) {
 	t.Parallel()
@@ -266,26 +77,6 @@ func TestAShortWaitOutlivesItsWorker(t *testing.T) {
 	})
 	if n := <-attempt; n != 2 {
 		t.Errorf("got attempt %d, want 2", n)
-	}
-}
-
-func TestALongJobKeepsItsLease(t *testing.T) {
-	t.Parallel()
-	srv := start(t)
-	q := open(t, srv, durable.Config{Lease: 2 * time.Second})
-	other := open(t, srv, durable.Config{Lease: 2 * time.Second})
-	put(t, q, "")
-	var runs atomic.Int64
-	handler := func(context.Context, *durable.Job) error {
-		runs.Add(1)
-		time.Sleep(3 * time.Second) // longer than a lease
-		return nil
-	}
-	work(t, q, 1, handler)
-	work(t, other, 1, handler)
-	untilEmpty(t, q)
-	if n := runs.Load(); n != 1 {
-		t.Errorf("the job ran %d times, want once", n)
 	}
 }
 
@@ -344,19 +135,6 @@ func TestWhatIsFetchedAheadIsHandedBack(t *testing.T) {
 	untilEmpty(t, quick)
 	if n := count.Load(); n != 200 {
 		t.Errorf("the slow worker made %d attempts, want 200", n)
-	}
-}
-
-func TestAPolicyThatPanicsIsNamed(t *testing.T) {
-	t.Parallel()
-	policy := retry.New(backoff.Backoff{}, retry.OnRetry(func(context.Context, retry.Event) { panic("the hook panics") }))
-	q := open(t, start(t), durable.Config{Policy: policy})
-	put(t, q, "")
-	work(t, q, 1, func(context.Context, *durable.Job) error { return errors.New("no") })
-	untilEmpty(t, q)
-	dead, err := q.Dead().Collect(t.Context())
-	if err != nil || len(dead) != 1 || !strings.Contains(dead[0].Err, "the hook panics") || !strings.HasPrefix(dead[0].Err, "no") {
-		t.Errorf("got %+v, %v", dead[0], err)
 	}
 }
 
@@ -529,24 +307,6 @@ func TestKindsHaveHandlersAndPolicies(t *testing.T) {
 	eventually(t, "it is attempted by its handler", func() bool { mu.Lock(); defer mu.Unlock(); return got["bill bill"] == 2 })
 }
 
-// A job whose kind has no handler in this process is left to another process.
-func TestAnUnknownKindIsHandedBack(t *testing.T) {
-	t.Parallel()
-	srv := start(t)
-	old, newer := open(t, srv, durable.Config{Lease: time.Second}), open(t, srv, durable.Config{Lease: time.Second})
-	old.Handle("letter", retry.Policy{}, func(context.Context, *durable.Job) error { return nil })
-	put(t, old, "", durable.PutKind("bill"))
-	work(t, old, 1, nil)
-	eventually(t, "it is handed back", func() bool { return old.Counts().HandedBack > 0 })
-	var done atomic.Bool
-	newer.Handle("bill", retry.Policy{}, func(_ context.Context, job *durable.Job) error {
-		done.Store(job.Attempt == 1)
-		return nil
-	})
-	work(t, newer, 1, nil)
-	eventually(t, "the other does it, as the first attempt", done.Load)
-}
-
 // One of four processes knows the kind. The others hand its jobs back for a moment, not for a lease.
 func TestAnUnknownKind_OneOfFourKnowsIt(t *testing.T) {
 	t.Parallel()
@@ -567,32 +327,4 @@ func TestAnUnknownKind_OneOfFourKnowsIt(t *testing.T) {
 	if most := 10 * time.Second; os.Getenv("RETRYWHEN_QUIET") == "1" && time.Since(began) > most {
 		t.Errorf("it took %v, want less than %v", time.Since(began), most)
 	}
-}
-
-type spanKey struct{}
-
-// The handler and the policy's hooks get the context that Config.Context returns.
-func TestTheContextOfAnAttempt(t *testing.T) {
-	t.Parallel()
-	hooked := make(chan any, 1)
-	q := open(t, start(t), durable.Config{
-		Policy: retry.New(backoff.Constant(time.Millisecond), retry.Limit(1), retry.OnRetry(func(ctx context.Context, _ retry.Event) { hooked <- ctx.Value(spanKey{}) })),
-		Context: func(ctx context.Context, job *durable.Job) context.Context {
-			return context.WithValue(ctx, spanKey{}, job.Header.Get("traceparent"))
-		},
-	})
-	put(t, q, "", durable.PutHeader("traceparent", "00-1"))
-	work(t, q, 1, func(ctx context.Context, job *durable.Job) error {
-		if got := ctx.Value(spanKey{}); got != "00-1" {
-			t.Errorf("attempt %d: got %v", job.Attempt, got)
-		}
-		if job.Attempt == 1 {
-			return errors.New("no")
-		}
-		return nil
-	})
-	if got := <-hooked; got != "00-1" {
-		t.Errorf("the hook got %v", got)
-	}
-	eventually(t, "it is done", func() bool { return q.Counts().Done == 1 })
 }
