@@ -72,16 +72,8 @@ func (c Calls) Measure(ctx context.Context) (Measured, error) {
 
 func (m *measuring) measure(ctx context.Context) (Measured, error) {
 	measured := Measured{Rows: []Row{}, Findings: []Finding{}, Or: []string{}}
-	ctx, m.cancel = context.WithCancelCause(ctx)
-	ticking := make(chan struct{})
-	go func() {
-		defer close(ticking)
-		m.clock.run(ctx)
-	}()
-	defer func() {
-		m.cancel(nil)
-		<-ticking
-	}()
+	ctx, end := m.begin(ctx)
+	defer end()
 	if err := m.undisturbed(ctx); err != nil {
 		return measured, err
 	}

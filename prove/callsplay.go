@@ -24,7 +24,6 @@ type measuring struct {
 	first    []*calls.Run  // undisturbed
 	slots    chan struct{} // are taken by runs,
 	starting chan struct{} // until their first request
-	cancel   context.CancelCauseFunc
 }
 
 // firstRequest is how long a program may take until its first request.
@@ -114,7 +113,6 @@ func (m *measuring) play(ctx context.Context, w calls.Way) *calls.Run {
 	if m.Server != "" {
 		s.Pass = m.pass
 	}
-	r := &calls.Run{Way: w}
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var tasks sync.WaitGroup
 	defer tasks.Wait()
@@ -126,41 +124,35 @@ func (m *measuring) play(ctx context.Context, w calls.Way) *calls.Run {
 	}
 	running, cancel := context.WithCancel(ctx)
 	defer cancel()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer func() {
-			if v := recover(); v != nil {
-				r.Panicked = fmt.Sprint(v)
-			}
-		}()
-		r.Result, r.Err = m.Client(running, Run{Name: "call", Addr: addr, Server: m.Server})
-	}()
+	result := ""
+	p := start(func() (err error) {
+		result, err = m.Client(running, Run{Name: "call", Addr: addr, Server: m.Server})
+		return err
+	})
 	begun := m.clock.now()
-	first := m.watch(ctx, w, s, done, started)
+	first := m.watch(ctx, w, s, p.done, started)
 	var out calls.Run
-	if returned := m.within(done, 0); returned {
-		out = *r
-		out.Returned = true
+	if p.returns(m.clock, 0) {
+		out.Returned, out.Result, out.Err, out.Panicked = true, result, p.err, p.panicked
 	}
 	out.Startup, out.Took = first.Sub(begun), m.clock.now().Sub(first)
 	s.Fill(&out)
 	if !out.Returned {
 		s.Note("the program is told to end")
 		cancel()
-		if out.Late = !m.within(done, m.Stop); !out.Late {
-			out.Panicked = r.Panicked
+		if out.Late = !p.returns(m.clock, m.Stop); !out.Late {
+			out.Panicked = p.panicked
 		}
 	}
 	s.EndIdle()
 	if !out.Late {
-		m.until(time.Second, func() bool { return s.Open() <= 1 })
+		m.clock.until(time.Second, func() bool { return s.Open() <= 1 })
 		out.Open = s.Open()
 	}
 	out.Timeline = s.Lines()
 	if out.Late {
 		stop() // what waits for an answer may end then
-		m.within(done, m.Stop+abandoned)
+		p.returns(m.clock, m.Stop+abandoned)
 	}
 	if ctx.Err() != nil {
 		return nil
@@ -266,28 +258,6 @@ func (m *measuring) watch(ctx context.Context, w calls.Way, s *calls.Server, don
 		return begin
 	}
 	return first
-}
-
-// within reports whether done is closed within d.
-func (m *measuring) within(done <-chan struct{}, d time.Duration) bool {
-	return m.until(d, func() bool {
-		select {
-		case <-done:
-			return true
-		default:
-			return false
-		}
-	})
-}
-
-// until waits until a condition holds, for d at most, and reports whether it does.
-func (m *measuring) until(d time.Duration, condition func() bool) bool {
-	for begin := m.clock.now(); !condition(); time.Sleep(2 * time.Millisecond) {
-		if m.clock.now().Sub(begin) > d {
-			return condition()
-		}
-	}
-	return true
 }
 
 // passing passes requests on, as they are.

@@ -7,7 +7,6 @@ import (
 	"net"
 	"slices"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,12 +26,8 @@ func (t Target) Check(ctx context.Context) (Report, error) {
 	if err != nil {
 		return report, err
 	}
-	running, cancel := context.WithCancelCause(ctx)
-	c.cancel = cancel
-	var ticks sync.WaitGroup
-	defer ticks.Wait()
-	defer cancel(nil)
-	ticks.Go(func() { c.clock.run(running) })
+	running, end := c.begin(ctx)
+	defer end()
 	if err = c.playAll(running, &report); ctx.Err() == nil {
 		err = c.clock.judge(err, len(report.Findings))
 	}
@@ -80,7 +75,6 @@ type check struct {
 	ref     undisturbed // without values until they are known
 	prefix  string
 	runs    atomic.Int64
-	cancel  context.CancelCauseFunc
 
 	certain map[string]bool // groups and kinds that a second play has shown
 }

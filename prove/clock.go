@@ -79,6 +79,16 @@ func (k *clock) run(ctx context.Context) {
 	}
 }
 
+// until waits until a condition holds, for d at most, and reports whether it does.
+func (k *clock) until(d time.Duration, condition func() bool) bool {
+	for begin := k.now(); !condition(); time.Sleep(2 * time.Millisecond) {
+		if k.now().Sub(begin) > d {
+			return condition()
+		}
+	}
+	return true
+}
+
 // pause waits, and reports whether ctx has not ended.
 func pause(ctx context.Context, d time.Duration) bool {
 	select {

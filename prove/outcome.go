@@ -13,9 +13,9 @@ import (
 // outcome is a run of the program, and what it has shown up to the moment when it was told to end.
 type outcome struct {
 	scenario
+	*program
 	c        *check
 	p        *proxy
-	done     chan struct{} // closed when the program has returned; then err and panicked are known
 	mu       sync.Mutex
 	frozen   bool // values do not count any more
 	tally    *judge.Tally
@@ -24,10 +24,8 @@ type outcome struct {
 	chunks   []chunk
 	past     []any // values that came while every connection was broken
 	ended    bool  // by itself
-	err      error
-	panicked string
-	late     bool // it did not return within Stop
-	held     int  // connections that it had not closed when it had returned
+	late     bool  // it did not return within Stop
+	held     int   // connections that it had not closed when it had returned
 	endless  bool
 	events   bool  // all were made
 	trouble  error // of Before, Event or the proxy
@@ -42,7 +40,7 @@ func (o *outcome) broke() bool {
 
 // play runs the program once.
 func (c *check) play(ctx context.Context, sc scenario) *outcome {
-	o := &outcome{scenario: sc, c: c, done: make(chan struct{}), tally: judge.NewTally(c.ref.values, func() int { return 0 })}
+	o := &outcome{scenario: sc, c: c, tally: judge.NewTally(c.ref.values, func() int { return 0 })}
 	if o.p, o.trouble = c.listen(ctx, sc.plan); o.trouble != nil {
 		return o
 	}
@@ -57,7 +55,7 @@ func (c *check) play(ctx context.Context, sc scenario) *outcome {
 	}
 	running, cancel := context.WithCancel(ctx)
 	defer cancel()
-	o.start(running, r)
+	o.program = start(func() error { return c.Client(running, r, o.got) })
 	events := make(chan error, 1)
 	go func() {
 		defer close(events)

@@ -1,23 +1,43 @@
 package prove
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"time"
 )
 
-// start starts the program.
-func (o *outcome) start(ctx context.Context, r Run) {
+// program is a program that was started.
+type program struct {
+	done     chan struct{} // closed when it has returned; then err and panicked are known
+	err      error
+	panicked string
+}
+
+// start starts a program.
+func start(run func() error) *program {
+	p := &program{done: make(chan struct{})}
 	go func() {
-		defer close(o.done)
+		defer close(p.done)
 		defer func() {
 			if v := recover(); v != nil {
-				o.panicked = fmt.Sprint(v)
+				p.panicked = fmt.Sprint(v)
 			}
 		}()
-		o.err = o.c.Client(ctx, r, o.got)
+		p.err = run()
 	}()
+	return p
+}
+
+// returns reports whether the program returns within d.
+func (p *program) returns(k *clock, d time.Duration) bool {
+	return k.until(d, func() bool {
+		select {
+		case <-p.done:
+			return true
+		default:
+			return false
+		}
+	})
 }
 
 // got records a value.
@@ -53,18 +73,11 @@ const abandoned = 10 * time.Second
 
 // stop waits for a program whose context has ended, and reports whether it has returned.
 func (o *outcome) stop() bool {
-	select {
-	case <-o.done:
+	if o.returns(o.c.clock, o.c.Stop) {
 		return true
-	case <-time.After(o.c.Stop):
 	}
 	o.late = true
 	o.p.note("the program has not returned in %v", o.c.Stop)
 	o.p.close() // what waits for a reply may end then
-	select {
-	case <-o.done:
-		return true
-	case <-time.After(o.c.Stop + abandoned):
-		return false
-	}
+	return o.returns(o.c.clock, o.c.Stop+abandoned)
 }

@@ -266,14 +266,13 @@ func (p *proxy) look() seen {
 // held waits until the program has closed its connections, a second at most, and returns how many it has not closed,
 // although nobody else has ended them.
 func (p *proxy) held() (n int) {
-	for limit := time.Now().Add(time.Second); ; time.Sleep(2 * time.Millisecond) {
+	p.c.clock.until(time.Second, func() bool {
 		p.mu.Lock()
+		defer p.mu.Unlock()
 		n = len(slices.DeleteFunc(slices.Clone(p.links), func(l *link) bool { return l.broken == Cut || l.clientClosed }))
-		p.mu.Unlock()
-		if n == 0 || time.Now().After(limit) {
-			return n
-		}
-	}
+		return n == 0
+	})
+	return n
 }
 
 // reset closes a connection with RST.

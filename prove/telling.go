@@ -2,6 +2,7 @@ package prove
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ type telling struct {
 	known      []Known
 	onFinding  func(Finding)
 	onProgress func(done, of int)
+	cancel     context.CancelCauseFunc // ends the check
 
 	mu    sync.Mutex
 	done  int
@@ -26,6 +28,17 @@ type telling struct {
 
 func newTelling(known []Known, onFinding func(Finding), onProgress func(done, of int)) telling {
 	return telling{clock: newClock(), known: known, onFinding: onFinding, onProgress: onProgress, told: map[string]bool{}}
+}
+
+// begin starts the clock of a check, whose context it returns, and the function that ends both.
+func (t *telling) begin(ctx context.Context) (running context.Context, end func()) {
+	running, t.cancel = context.WithCancelCause(ctx)
+	var ticks sync.WaitGroup
+	ticks.Go(func() { t.clock.run(running) })
+	return running, func() {
+		t.cancel(nil)
+		ticks.Wait()
+	}
 }
 
 // progress records that so many more scenarios are over.
