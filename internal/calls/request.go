@@ -18,7 +18,8 @@ type Request struct {
 	key    string // for idempotency
 	body   [sha256.Size]byte
 	answer answer
-	until  time.Time     // before which Retry-After forbids the next; zero: it does not
+	after  string        // the answer's Retry-After,
+	until  time.Time     // and before when it forbids the next; zero: it does not
 	stood  time.Duration // for how long the machine had stood still
 	over   time.Time     // when the program had the answer, or gave up waiting; zero: not yet
 }

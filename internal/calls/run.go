@@ -1,6 +1,8 @@
 package calls
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -32,24 +34,21 @@ type Run struct {
 // Target returns the name of the request that is disturbed: wanted, or else the first one. An error says why there is
 // none.
 func (r *Run) Target(wanted string) (string, error) {
-	switch n := 0; {
-	case len(r.Names) == 0:
-		return "", fmt.Errorf("the program made no request; does it connect to the address that it is given?")
-	case wanted == "":
-		wanted = r.Names[0]
-		fallthrough
-	default:
-		for _, name := range r.Names {
-			if name == wanted {
-				n++
-			}
+	if len(r.Names) == 0 {
+		return "", errors.New("the program made no request; does it connect to the address that it is given?")
+	}
+	wanted = cmp.Or(wanted, r.Names[0])
+	n := 0
+	for _, name := range r.Names {
+		if name == wanted {
+			n++
 		}
-		if n == 0 {
-			return "", fmt.Errorf("the program made no request %s, but %s", wanted, judge.List(r.Names))
-		}
-		if n > 1 {
-			return "", fmt.Errorf("a call makes %d requests %s, which cannot be told from retries; let the program make one, or name another request (Request, --request)", n, wanted)
-		}
+	}
+	switch {
+	case n == 0:
+		return "", fmt.Errorf("the program made no request %s, but %s", wanted, judge.List(r.Names))
+	case n > 1:
+		return "", fmt.Errorf("a call makes %d requests %s, which cannot be told from retries; let the program make one, or name another request (Request, --request)", n, wanted)
 	}
 	return wanted, nil
 }

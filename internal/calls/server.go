@@ -169,7 +169,7 @@ func (s *Server) wake() {
 	}
 }
 
-// enter records a request. It returns nil if the request is not disturbed.
+// enter records a request. One that is not disturbed has the answer of what succeeds.
 func (s *Server) enter(c *conn, at time.Time, r *http.Request, body []byte) *Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -181,20 +181,17 @@ func (s *Server) enter(c *conn, at time.Time, r *http.Request, body []byte) *Req
 	s.all = append(s.all, q.Name)
 	s.timeline.Note("%s on connection %d", q.Name, c.number)
 	defer s.wake()
-	if q.Name != s.Target {
-		return nil
+	if q.Name == s.Target {
+		s.requests = append(s.requests, q)
+		q.answer = s.Way.answer(len(s.requests))
+		q.after, q.until = q.answer.retryAfter(time.Now())
 	}
-	s.requests = append(s.requests, q)
-	q.answer = s.Way.answer(len(s.requests))
 	return q
 }
 
-// reply writes the answer to a request, which is nil if it is not disturbed. It reports whether the connection goes on.
+// reply writes the answer to a request. It reports whether the connection goes on.
 func (s *Server) reply(ctx context.Context, c *conn, r *http.Request, body []byte, q *Request) bool {
-	var a answer
-	if q != nil {
-		a = q.answer
-	}
+	a := q.answer
 	if a.fate == silent {
 		s.mu.Lock()
 		c.waits = q
@@ -202,7 +199,7 @@ func (s *Server) reply(ctx context.Context, c *conn, r *http.Request, body []byt
 		s.mu.Unlock()
 		return true // until the program closes the connection
 	}
-	head, content := s.content(ctx, r, body, a, q)
+	head, content := s.content(ctx, r, body, q)
 	closes := r.Close || a.fate == closed || a.fate.cuts() || a.fate == ended
 	if r.Close {
 		head.Set("Connection", "close")
@@ -216,11 +213,9 @@ func (s *Server) reply(ctx context.Context, c *conn, r *http.Request, body []byt
 	}
 	s.mu.Lock()
 	c.busy = a.fate == closed || a.fate == reset || a.fate.cuts()
-	if q != nil {
-		q.over = time.Now().Add(s.Lag)
-		if a.status == 0 && (a.fate == whole || a.fate == ended) {
-			s.served++
-		}
+	q.over = time.Now().Add(s.Lag)
+	if q.Name == s.Target && a.status == 0 && (a.fate == whole || a.fate == ended) {
+		s.served++
 	}
 	s.timeline.Note("%s %s%s", head.Get("Status"), head.Get("Retry-After"), [...]string{"", ", and the server closes the connection", "", ": reset",
 		": closed", ": half of it, closed", ": half of it, reset", ": half of it, in chunks, closed"}[a.fate])
@@ -241,18 +236,13 @@ func (s *Server) reply(ctx context.Context, c *conn, r *http.Request, body []byt
 }
 
 // content returns the head and the body of what is the answer if nothing breaks. head has the key Status.
-func (s *Server) content(ctx context.Context, r *http.Request, body []byte, a answer, q *Request) (http.Header, []byte) {
-	now := time.Now()
-	head := http.Header{"Date": {now.UTC().Format(http.TimeFormat)}, "Status": {"200 OK"}, "Content-Type": {"text/plain; charset=utf-8"}}
-	if a.status != 0 {
-		text := fmt.Sprintf("%d %s", a.status, http.StatusText(a.status))
+func (s *Server) content(ctx context.Context, r *http.Request, body []byte, q *Request) (http.Header, []byte) {
+	head := http.Header{"Date": {time.Now().UTC().Format(http.TimeFormat)}, "Status": {"200 OK"}, "Content-Type": {"text/plain; charset=utf-8"}}
+	if status := q.answer.status; status != 0 {
+		text := fmt.Sprintf("%d %s", status, http.StatusText(status))
 		head.Set("Status", text)
-		if a.after != "" {
-			after, until := a.retryAfter(now)
-			head.Set("Retry-After", after)
-			s.mu.Lock()
-			q.until = until
-			s.mu.Unlock()
+		if q.after != "" {
+			head.Set("Retry-After", q.after)
 		}
 		return head, []byte(text + "\n")
 	}
