@@ -9,7 +9,6 @@ import (
 
 	"github.com/retrywhen/retrywhen/internal/calls"
 	"github.com/retrywhen/retrywhen/internal/judge"
-	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/prove"
 )
 
@@ -31,6 +30,7 @@ func CheckCalls[V any](t testing.TB, newCaller func(dial Dial) func(ctx context.
 		panic("reconnecttest: CheckCalls: newCaller is nil")
 	}
 	c := newCheck("CheckCalls", "request", opts)
+	c.dials = true
 	for name, given := range map[string]bool{"AnyOrder": c.AnyOrder, "GivesUp": c.GivesUp, "Latest": c.Latest} {
 		if given {
 			panic(fmt.Sprintf("reconnecttest: CheckCalls: %s does not apply", name))
@@ -52,7 +52,7 @@ func CheckCalls[V any](t testing.TB, newCaller func(dial Dial) func(ctx context.
 		}
 	}}
 	var m prove.Measured
-	c.inBubbles(t, func(sub *testing.T) { m = all.measure(sub, t) })
+	c.runner(t).Run("calls", func(sub *testing.T) { m = all.measure(sub, t) })
 	return m
 }
 
@@ -74,21 +74,6 @@ func text(v any) string {
 		return string(b)
 	}
 	return fmt.Sprintf("%+v", v)
-}
-
-// inBubbles calls f with a subtest that can make bubbles.
-func (c *check) inBubbles(t testing.TB, f func(sub *testing.T)) {
-	t.Helper()
-	runner, ok := t.(interface {
-		Run(string, func(*testing.T)) bool
-	})
-	if !ok {
-		panic(fmt.Sprintf("reconnecttest: %s: t is a %T, want a *testing.T or a struct that embeds one", c.name, t))
-	}
-	if virtual.Current().Bubble != 0 {
-		panic("reconnecttest: " + c.name + ": called inside a synctest bubble; it makes bubbles of its own, so call it from the test itself")
-	}
-	runner.Run("calls", f)
 }
 
 // caller is a client that makes calls.

@@ -2,18 +2,13 @@ package reconnecttest
 
 import (
 	"context"
-	"net"
-	"runtime"
-	"runtime/pprof"
+	"math"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/calls"
-	"github.com/retrywhen/retrywhen/internal/judge"
 	"github.com/retrywhen/retrywhen/internal/virtual"
 )
 
@@ -27,62 +22,54 @@ const (
 
 // play makes the calls of a way, in a bubble of its own.
 func (c *caller) play(t *testing.T, w calls.Way) *calls.Run {
-	oneAtATime.Lock() // as Check does, for the same reasons
-	defer oneAtATime.Unlock()
-	runtime.GC()
-	runtime.GC()
-	n := &network{scenario: scenario{at: -1, cancelIn: 1, noun: c.noun}}
+	sc := scenario{at: -1, cancelIn: 1, noun: c.noun}
+	if w.Refused != 0 {
+		sc.first, sc.lets, sc.lasts = true, -1, w.Refused
+	}
+	if w.Refused < 0 {
+		sc.lasts = math.MaxInt64
+	}
 	inBubble := &calls.Run{Way: w}
-	stuck, spins := virtual.Try(t, func(b *virtual.Bubble, seen func()) {
-		n.news, n.seen, n.timeline = make(chan struct{}, 1), seen, judge.NewTimeline(1)
-		n.label = strconv.FormatInt(clients.Add(1), 10)
+	o := c.inBubble(t, sc, func(s *session) {
 		server := calls.NewServer(w, c.target, answer, time.Microsecond)
 		server.Lag, server.Dialing = latency, dialing
-		h := &host{network: n, serve: server.Serve, ctx: b.Context}
+		h := &host{network: s.network, serve: server.Serve, ctx: s.bubble.Context}
 		h.start()
 		defer h.close()
-		defer n.stop()
-		s := &session{outcome: &outcome{scenario: n.scenario, Tally: judge.NewTally(nil, func() int { return 0 })}, check: c.check, bubble: b, network: n}
-		s.ctx, s.cancel = context.WithCancelCause(b.Context)
-		defer s.cancel(nil)
-		r := &refusing{host: h, way: w, server: server}
-		s.client = c.client(w, n.label, r.dial, inBubble)
-		c.watch(s, server, r, inBubble)
+		defer s.network.stop()
+		s.client = c.client(w, h.dial, inBubble)
+		c.watch(s, server, inBubble)
 	})
-	if stuck == nil {
-		return inBubble
+	if o.stuck != nil { // the bubble may still write to its run
+		return &calls.Run{Way: w, Stuck: c.judgeStuck(o)}
 	}
-	n.doomed.Store(true) // the bubble may still write to its run
-	o := &outcome{scenario: n.scenario, stuck: stuck, spins: spins, record: n.soFar()}
-	return &calls.Run{Way: w, Stuck: c.judgeStuck(o)}
+	return inBubble
 }
 
 // client returns what makes the calls of a way.
-func (c *caller) client(w calls.Way, label string, dial Dial, r *calls.Run) clientFunc {
+func (c *caller) client(w calls.Way, dial Dial, r *calls.Run) clientFunc {
 	return func(ctx context.Context, _ func(any) bool) (err error) {
-		pprof.Do(ctx, pprof.Labels(clientLabel, label), func(ctx context.Context) {
-			call := c.make(dial)
-			for n := max(1, w.Calls); n > 0; n-- {
-				one, cancel := ctx, context.CancelFunc(func() {})
-				if w.Deadline > 0 {
-					one, cancel = context.WithTimeout(ctx, w.Deadline)
-				}
-				result, failed := call(one)
-				cancel()
-				if r.Result = result; err == nil {
-					err = failed
-				}
-				if n > 1 && ctx.Err() == nil {
-					time.Sleep(between)
-				}
+		call := c.make(dial)
+		for n := max(1, w.Calls); n > 0; n-- {
+			one, cancel := ctx, context.CancelFunc(func() {})
+			if w.Deadline > 0 {
+				one, cancel = context.WithTimeout(ctx, w.Deadline)
 			}
-		})
+			result, failed := call(one)
+			cancel()
+			if r.Result = result; err == nil {
+				err = failed
+			}
+			if n > 1 && ctx.Err() == nil {
+				time.Sleep(between)
+			}
+		}
 		return err
 	}
 }
 
 // watch lets time pass until the run is over, and takes down what it has shown.
-func (c *caller) watch(s *session, server *calls.Server, refused *refusing, r *calls.Run) {
+func (c *caller) watch(s *session, server *calls.Server, r *calls.Run) {
 	start := time.Now()
 	within := watched
 	switch {
@@ -102,16 +89,20 @@ func (c *caller) watch(s *session, server *calls.Server, refused *refusing, r *c
 			over, expired = true, true
 		case <-server.News:
 			seen := server.Look()
-			over = seen.Hot || refused.hot()
+			over = seen.Hot
 			if r.Way.Told && !seen.Answered.IsZero() {
 				over = s.within(toldAfter) || true
 			}
+		case <-s.network.news:
+			over = r.Way.Refused != 0 && s.network.soFar().hot != ""
 		}
 	}
 	r.Returned = s.within(0)
 	r.Took = time.Since(start)
 	server.Fill(r)
-	r.Refusals = refused.waits
+	if soFar := s.network.soFar(); r.Way.Refused != 0 {
+		r.Refusals = soFar.waits[:min(len(soFar.waits), soFar.refused)]
+	}
 	switch {
 	case r.Returned:
 	case expired && r.Way.Deadline > 0 && r.Way.Calls == 0:
@@ -135,57 +126,4 @@ func (c *caller) watch(s *session, server *calls.Server, refused *refusing, r *c
 		r.Left = virtual.Places(slices.DeleteFunc(s.left, func(g virtual.Goroutine) bool { return strings.HasPrefix(g.Start(), "net/http.") }))
 	}
 	r.Timeline = server.Lines()
-}
-
-// refusing refuses connections while a way says so.
-type refusing struct {
-	host   *host
-	way    calls.Way
-	server *calls.Server
-
-	mu    sync.Mutex // never held during a wait
-	first time.Time
-	free  time.Time // the last refusal
-	waits []time.Duration
-}
-
-func (r *refusing) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	if !r.refuses() {
-		return r.host.dial(ctx, network, addr)
-	}
-	r.host.network.called(true)
-	time.Sleep(dialing)
-	r.mu.Lock()
-	r.free = time.Now()
-	r.mu.Unlock()
-	return nil, errRefused
-}
-
-// refuses records that the client connects, and reports whether it is refused.
-func (r *refusing) refuses() bool {
-	if r.way.Refused == 0 {
-		return false
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	now := time.Now()
-	if r.first.IsZero() {
-		r.first = now
-	} else if !r.free.IsZero() {
-		r.waits = append(r.waits, now.Sub(r.free))
-		r.free = time.Time{}
-		select {
-		case r.server.News <- struct{}{}: // it may be hot
-		default:
-		}
-	}
-	return r.way.Refused < 0 || now.Sub(r.first) < r.way.Refused
-}
-
-// hot reports whether so many waits in a row are none that nothing more need be seen.
-func (r *refusing) hot() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	last := r.waits[max(0, len(r.waits)-noWaits):]
-	return len(last) == noWaits && slices.Max(last) <= noWait
 }

@@ -3,9 +3,6 @@ package reconnecttest
 import (
 	"context"
 	"net"
-	"runtime/pprof"
-	"strconv"
-	"sync/atomic"
 	"testing"
 
 	"github.com/retrywhen/retrywhen/internal/virtual"
@@ -47,11 +44,6 @@ func Check[V any](t testing.TB, newRun func() Run[V], opts ...Option) Report {
 	return c.playGroups(t)
 }
 
-// clientLabel is the label of the goroutines that a client starts, and clients numbers the clients.
-const clientLabel = "retrywhen/reconnecttest"
-
-var clients atomic.Int64
-
 // beginRun starts the server of a run. It returns the client, and the function that ends the server.
 func beginRun[V any](run Run[V], b *virtual.Bubble, n *network) (clientFunc, func()) {
 	switch {
@@ -63,11 +55,7 @@ func beginRun[V any](run Run[V], b *virtual.Bubble, n *network) (clientFunc, fun
 	h := &host{network: n, serve: run.Serve, ctx: b.Context}
 	n.restarts = h.restart
 	h.start()
-	n.label = strconv.FormatInt(clients.Add(1), 10)
-	return func(ctx context.Context, got func(any) bool) (err error) {
-		pprof.Do(ctx, pprof.Labels(clientLabel, n.label), func(ctx context.Context) {
-			err = run.Client(ctx, h.dial, func(v V) { got(v) })
-		})
-		return err
+	return func(ctx context.Context, got func(any) bool) error {
+		return run.Client(ctx, h.dial, func(v V) { got(v) })
 	}, h.close
 }

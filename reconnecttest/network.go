@@ -90,7 +90,7 @@ func (n *network) dial(ctx context.Context, l *link) error {
 	defer n.mu.Unlock()
 	down := n.down()
 	switch {
-	case (n.breaks > 0 || n.first) && n.ignored < n.ignore:
+	case n.breaks > 0 && n.ignored < n.ignore:
 		n.ignored++
 		n.note("no answer")
 		n.wake()
@@ -133,6 +133,9 @@ func (n *network) startDial(l *link) {
 	defer n.mu.Unlock()
 	if n.stopped {
 		runtime.Goexit()
+	}
+	if n.first && n.breaks == 0 {
+		n.fail()
 	}
 	now := time.Now()
 	if !n.free.IsZero() {

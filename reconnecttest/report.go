@@ -68,18 +68,27 @@ func newCheck(name, noun string, opts []Option) *check {
 	return c
 }
 
-// playGroups plays the groups, and reports what they show.
-func (c *check) playGroups(t testing.TB) Report {
-	t.Helper()
-	runner, ok := t.(interface {
-		Run(string, func(*testing.T)) bool
-	})
+// runner runs subtests.
+type runner interface {
+	Run(name string, f func(*testing.T)) bool
+}
+
+// runner returns t, whose subtests make bubbles.
+func (c *check) runner(t testing.TB) runner {
+	r, ok := t.(runner)
 	if !ok {
 		panic(fmt.Sprintf("reconnecttest: %s: t is a %T, want a *testing.T or a struct that embeds one", c.name, t))
 	}
 	if virtual.Current().Bubble != 0 {
 		panic("reconnecttest: " + c.name + ": called inside a synctest bubble; it makes bubbles of its own, so call it from the test itself")
 	}
+	return r
+}
+
+// playGroups plays the groups, and reports what they show.
+func (c *check) playGroups(t testing.TB) Report {
+	t.Helper()
+	runner := c.runner(t)
 	for _, k := range c.known {
 		if gone := k.Kind == prove.Lag || k.Kind == prove.Gone; gone && !c.forgets || c.dials && (k.Kind == prove.Second || k.Kind == prove.Stop) || slices.Contains(ofCalls, k.Kind) {
 			panic(fmt.Sprintf("reconnecttest: %s: Known: kind is %q, which this check cannot find", c.name, k.Kind))

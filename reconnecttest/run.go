@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"runtime/pprof"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -47,11 +49,29 @@ type outcome struct {
 	deafened bool // it has not noticed that a connection that flaps is silent
 }
 
+// clientLabel is the label of the goroutines that a client starts, and clients numbers those that dial.
+const clientLabel = "retrywhen/reconnecttest"
+
+var clients atomic.Int64
+
 // oneAtATime is held while a client that dials runs, so that tests in parallel do not share its pools.
 var oneAtATime sync.Mutex
 
-// play runs the client through a scenario, in a bubble of its own.
+// play runs the client through a scenario.
 func (c *check) play(t *testing.T, sc scenario) *outcome {
+	sc.noun = c.noun
+	return c.inBubble(t, sc, func(s *session) {
+		client, stop := c.begin(s.bubble, s.network)
+		defer stop()
+		defer s.network.stop()
+		s.client = client
+		s.play()
+	})
+}
+
+// inBubble calls f with the session of a scenario, in a bubble of its own.
+func (c *check) inBubble(t *testing.T, sc scenario, f func(s *session)) *outcome {
+	n := &network{scenario: sc, polls: c.polls}
 	if c.dials {
 		// A timer of another bubble, from a pool of the client's, would end the process. The second collection empties
 		// what the first one has kept. Streams have no such pools.
@@ -59,22 +79,16 @@ func (c *check) play(t *testing.T, sc scenario) *outcome {
 		defer oneAtATime.Unlock()
 		runtime.GC()
 		runtime.GC()
+		n.label = strconv.FormatInt(clients.Add(1), 10)
 	}
-	sc.noun = c.noun
-	n := &network{scenario: sc, polls: c.polls}
-	inBubble := &outcome{scenario: sc, Tally: judge.NewTally(c.ref, func() int { return n.soFar().units - 1 })}
+	o := &outcome{scenario: sc, Tally: judge.NewTally(c.ref, func() int { return n.soFar().units - 1 })}
 	stuck, spins := virtual.Try(t, func(b *virtual.Bubble, seen func()) {
 		n.news, n.seen, n.timeline = make(chan struct{}, 1), seen, judge.NewTimeline(1)
-		s := &session{outcome: inBubble, check: c, bubble: b, network: n}
+		s := &session{outcome: o, check: c, bubble: b, network: n}
 		s.ctx, s.cancel = context.WithCancelCause(b.Context)
 		defer s.cancel(nil)
-		client, stop := c.begin(b, n)
-		defer stop()
-		defer n.stop()
-		s.client = client
-		s.play()
+		f(s)
 	})
-	o := inBubble
 	if stuck != nil { // the bubble may still write to its outcome
 		n.doomed.Store(true)
 		o = &outcome{scenario: sc, Tally: o.Tally, stuck: stuck, spins: spins, record: n.soFar(), deaf: !spins && n.deaf(n.own(stuck))}
@@ -149,7 +163,9 @@ func (s *session) start(t *judge.Tally) {
 			}
 		}()
 		r.id = virtual.Current().ID
-		r.err = s.client(s.ctx, s.consumer(t))
+		pprof.Do(s.ctx, pprof.Labels(clientLabel, s.network.label), func(ctx context.Context) {
+			r.err = s.client(ctx, s.consumer(t))
+		})
 	}()
 }
 
@@ -189,7 +205,7 @@ func (s *session) await() {
 	case s.cancelIn > 0:
 		begun := func() bool {
 			r := soFar()
-			return (s.first || r.breaks > min(s.again, 1)) && (s.ignore == 0 || r.ignored > 0)
+			return r.breaks > min(s.again, 1) && (s.ignore == 0 || r.ignored > 0)
 		}
 		if s.until(most, begun) && !s.within(s.cancelIn) {
 			s.cancel(errCause)

@@ -37,6 +37,7 @@ type scenario struct {
 
 	fate    fate          // how the first connection that is about to send the unit at breaks
 	at      int           // negative: none breaks
+	first   bool          // in place of a break there is the first dial
 	amid    bool          // a part of the unit is sent before:
 	bytes   int           // so much, 0 for half of it
 	pause   time.Duration // how long it stalls
@@ -44,7 +45,6 @@ type scenario struct {
 	then    fate          // in this way; unbroken: in the same way
 	refuse  int           // so many connections are refused after the break,
 	ignore  int           // or so many have no answer,
-	first   bool          // or the first ones have none
 	lasts   time.Duration // how long after the break no connection works:
 	lets    int           // each sends so many units and is closed; negative: it is refused
 	flaps   bool          // each connection breaks after its first value,
