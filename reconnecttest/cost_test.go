@@ -22,7 +22,14 @@ func BenchmarkCheckResume(b *testing.B) {
 }
 
 func BenchmarkCheck(b *testing.B) {
-	measureCPU(b, func(t *testing.T) { reconnecttest.Check(t, against(serveLines(12), following)) })
+	for name, run := range map[string]func() reconnecttest.Run[string]{
+		"lines":              against(serveLines(12), following),
+		"server-sent events": against(serveEvents(12, absolute), eventSource{}.run),
+	} {
+		b.Run(name, func(b *testing.B) {
+			measureCPU(b, func(t *testing.T) { reconnecttest.Check(t, run) })
+		})
+	}
 }
 
 // measureCPU reports the CPU time of a test.

@@ -72,13 +72,15 @@ func (c *check) atUnits(sc scenario, behind bool, judges func(*outcome) []judge.
 	})
 }
 
-// amid returns the scenarios of a break within each write: in its middle, and at every other one of its seams, at the
-// others if the connection ends instead.
+// amid returns the scenarios of a break within each write: in its middle, and at some of its seams, others if the
+// connection ends instead, and others in the next write, which is mostly like this one.
 func (c *check) amid(sc scenario) (all []scenario) {
+	most := max(seamsOfWrite, fewSeams/c.units)
 	for i := range c.units {
 		all = append(all, c.at(i, sc))
+		apart := max(2, (len(c.seams[i])+most-1)/most)
 		for k, bytes := range c.seams[i] {
-			if (i+k)%2 == int(sc.fate)%2 {
+			if (i+k)%apart == int(sc.fate)%apart {
 				there := sc
 				there.bytes = bytes
 				all = append(all, c.at(i, there))

@@ -47,3 +47,24 @@ func TestGroups_AreDocumented(t *testing.T) {
 		}
 	}
 }
+
+// Of writes that are alike, each seam breaks in both ways, but few of one write; of a single write there are more.
+func TestAmid_Seams(t *testing.T) {
+	places := seams([]byte("15\r\ndata: event 1\nid: 1\n\n\r\n"))
+	if want := []int{1, 2, 3, 4, 17, 18, 23, 24, 25, 26}; !slices.Equal(places, want) {
+		t.Fatalf("got %v, want %v", places, want)
+	}
+	for units, most := range map[int]int{1: 6, 3: 2, 12: 2} {
+		c := newCheck("Check", "write", nil)
+		c.dials, c.units, c.seams = true, units, slices.Repeat([][]int{places}, units)
+		for _, how := range []fate{cut, ends} {
+			all, broken := c.amid(scenario{fate: how, amid: true}), map[int]int{}
+			for _, sc := range all {
+				broken[sc.bytes]++
+			}
+			if len(all) > units*(1+most) || units == 12 && len(broken) != 1+len(places) {
+				t.Errorf("%d writes, %v: %d scenarios, %v", units, how, len(all), broken)
+			}
+		}
+	}
+}

@@ -79,7 +79,7 @@ func (sc scenario) before(unit []byte) int {
 }
 
 // seams returns where a write breaks except in its middle: after its first byte, within a header of four bytes, and
-// before and after each newline; at mostSeams places.
+// before and after each newline.
 func seams(write []byte) (at []int) {
 	at = []int{1, 2}
 	for i, b := range write {
@@ -88,15 +88,12 @@ func seams(write []byte) (at []int) {
 		}
 	}
 	slices.Sort(at)
-	at = slices.DeleteFunc(slices.Compact(at), func(i int) bool { return i <= 0 || i >= len(write) || i == len(write)/2 })
-	for len(at) > mostSeams {
-		at = slices.Delete(at, len(at)/2, len(at)/2+1)
-	}
-	return at
+	return slices.DeleteFunc(slices.Compact(at), func(i int) bool { return i <= 0 || i >= len(write) || i == len(write)/2 })
 }
 
-// mostSeams is how many places of a write break except its middle.
-const mostSeams = 6
+// fewSeams is at how many seams a client breaks in each way at least, if there are as many, and seamsOfWrite at how
+// many of one of its many writes.
+const fewSeams, seamsOfWrite = 6, 2
 
 // pauses are those of connections that stall: longer than usual deadlines of reads.
 var pauses = []time.Duration{2 * time.Second, 11 * time.Second, 61 * time.Second}
