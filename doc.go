@@ -23,7 +23,7 @@
 //     plain channels; MapRetry for single items.
 //   - streamtest: virtual time, marble diagrams, contract checks.
 //   - reconnecttest: tests whether a stream, or any client, comes back when its connection breaks.
-//   - prove: the same in real time, for a program in any language, and what its calls do when a server fails.
+//   - prove: the same in real time, for a program in any language; and what its calls do when a server fails.
 //
 // What connects it:
 //

@@ -60,8 +60,7 @@ type Config struct {
 	Context func(ctx context.Context, job *Job) context.Context
 	// Grace is how long the contexts of running handlers last after Work's context has ended or Close was called; 5 s by
 	// default. A time of 1 ns ends them at once. Work and Close then wait 5 s more for handlers that go on, and 5 s to
-	// store outcomes: choose Grace so that all that fits into the time that the process has, see Stopping in
-	// docs/durable.md.
+	// store outcomes: the process must have enough time for all three, see Stopping in docs/durable.md.
 	Grace time.Duration
 
 	// Update makes Open change the stream and the consumers of an existing queue to this Config. Without it, Open fails

@@ -36,19 +36,5 @@
 //   - later: the stage of a job whose time has not come.
 //   - dead letter: a job that was given up.
 //
-// # How it works
-//
-// A queue is one stream. Each job has its own subjects, with at most one message on each:
-//
-//	retrywhen.<name>.job.<id>.first  the job, as Put has stored it
-//	retrywhen.<name>.job.<id>.later  the job with its schedule: the server publishes it as again at its time
-//	retrywhen.<name>.job.<id>.again  the job when its time has come
-//	retrywhen.<name>.job.<id>.mark   headers only: the job is done, is being attempted, or waits in a worker
-//	retrywhen.<name>.job.<id>.dead   a dead letter
-//
-// Each step in a job's life is one publication. The server stores it only if the job's last message, on any of its
-// subjects, is still the one that the step starts from. If several workers have the job, one of them makes the step,
-// and the others learn that the job has moved on. The job's retry.State travels in a header in its text form. A
-// delivery is acknowledged only after the step is stored. docs/durable-protocol.md has the tables of the steps and of
-// the crashes.
+// docs/durable-protocol.md says how jobs are stored, and what each crash leaves.
 package durable

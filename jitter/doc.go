@@ -1,5 +1,7 @@
 // Package jitter varies delays at random, so that clients that failed together do not return together.
 //
+//	b := backoff.Exponential(time.Second, 2).Cap(time.Minute).Jitter(jitter.Equal)
+//
 // A [Jitter] maps a uniform draw to a factor for the delay. It draws nothing itself: the same u gives the same factor,
 // so code that uses it can be tested exactly.
 //

@@ -62,9 +62,9 @@ func ConcatMap[T, U any](s stream.Stream[T], f func(T) stream.Stream[U]) stream.
 // their positions outside, as the recipe subscriptions does.
 //
 // It ends when s and the last inner stream have ended. The first error, of s or of the latest inner stream, cancels the
-// other and is returned. An error of s does not cancel the inner stream of its last value before that has begun: what
-// it yields at once, and what it yields until it returns, comes before the error. FlatMap's comment shows how to let it
-// end first.
+// other and is returned. An error of s cancels the inner stream of the last value only after that stream has begun:
+// what it yields at once, and until it returns, comes before the error. FlatMap's comment shows how to let it end
+// first.
 //
 // s runs on its own goroutine, the inner streams and f on the caller's. While the consumer processes a value, s can run
 // to its next value and waits there.
@@ -82,8 +82,8 @@ func SwitchMap[T, U any](s stream.Stream[T], f func(T) stream.Stream[U]) stream.
 //	ExhaustMap(f):     ---a--b--c--g--h---|
 //
 // It ends when s and the last inner stream have ended. The first error, of s or of an inner stream, cancels the other
-// and is returned. An error of s lets an inner stream begin before it cancels it: what that yields at once, and what it
-// yields until it returns, comes before the error. FlatMap's comment shows how to let it end first.
+// and is returned. An error of s cancels an inner stream only after the inner stream has begun: what it yields at once,
+// and until it returns, comes before the error. FlatMap's comment shows how to let it end first.
 //
 // s runs on its own goroutine and waits only while f is called; the inner streams and f run on the caller's. An inner
 // stream runs until the consumer is done with its last value. Values of s that come at the same time as the end of an
@@ -171,8 +171,8 @@ func Window[T, U any](s stream.Stream[T], most int, span time.Duration, f func(w
 //
 // Batch buffers up to most values; math.MaxInt is no limit. The position of a Resume before Batch moves when Batch
 // takes a value, not when the consumer is done with the batch. The consumer may keep each slice. To end a flow without
-// losing its last batch, use TakeUntil on s, not a cancel. A FlatMap after Batch that writes batches is cancelled by an
-// error of s: ConcatMap and TryMap write the rest first, and so does FlatMap if it is used as its comment says.
+// losing its last batch, use TakeUntil on s, not a cancel. If a FlatMap after Batch writes the batches, an error of s
+// cancels these writes. ConcatMap and TryMap write the rest first; FlatMap's comment shows how FlatMap does.
 func Batch[T any](s stream.Stream[T], most int, wait time.Duration) stream.Stream[[]T] {
 	return op.Batch[T, []T](here, s, most, wait)
 }

@@ -18,31 +18,31 @@ import (
 var ErrStuck = errors.New("operators: Poll: the position does not advance")
 
 // Poll is Resume for a table, or an API, that is read in pages: page returns what follows a position, and the position
-// after it. Poll yields the values of the pages. It asks for the first page at once; after a page with values at once
-// for the one that follows; after a page without any, every later, counted from its return, for the position that the
-// page returned.
+// after it. Poll yields the values of the pages. It asks for the first page at once, and after a page with values at
+// once for the next one. After a page without values it waits for every, counted from that page's return, and asks for
+// the position that this page returned.
 //
 //	page(0)  (ab), 2
 //	page(2)        none, 2    (c), 3  error    (d), 4
 //	Poll     ab-------------- c-------------- d----
 //	                  every            h's delay
 //
-// An error of page is answered by h as in RetryWhen, and page is asked for the same position again, after h's delay
-// alone. What page returns together with an error, or after ctx has ended, is ignored. To h, all pages between two
+// h answers an error of page as in RetryWhen: page is called for the same position again, after h's delay and without
+// every. What page returns together with an error, or after ctx has ended, is ignored. To h, all pages between two
 // errors are one attempt, and a page without an error, also one without values, is one delivered value: it ends the
 // outage, counts for retry.ResetAfterItems and refunds a budget once. So the hooks of a policy report only errors of
-// page and what follows them. Under page, stream.AttemptFrom is 1 + the number of errors of page since it last worked;
-// without one, the number around Poll. A cursor that skips many empty pages loops inside page.
+// page and what follows them. In page's context, stream.AttemptFrom returns 1 + the number of errors since page last
+// worked; if there was none, the number around Poll. To skip many empty pages, loop inside page.
 //
 // Positions are compared with ==; for a time, take its UnixNano. A position must be unique and ordered. Of rows that
 // are polled by a timestamp that several may share, the position is the timestamp and the id: with the timestamp alone,
 // rows are lost (after it) or repeated (from it on). For a list whose last page has an empty token it is the token and
-// the number of values taken behind it. A query that removes what it returns has no position: count the pages.
+// the number of values taken behind it. If a query removes what it returns, there is no position: count the pages.
 //
 // If a page with values returns its own position, or if pages with values lead in a circle, they would come forever.
-// Then Poll fails with [ErrStuck], and does not deliver the page that shows it. A circle is found within three rounds.
-// A source that sends its reader back for good reason looks the same: let page return that position without values, or
-// let the position count how often it went back.
+// Then Poll fails with [ErrStuck], and does not deliver the page that shows it. It finds a circle within three rounds.
+// If a source goes back for a good reason, let page return the earlier position without values, or let the position
+// count how often the source went back.
 //
 // Poll ends when the consumer stops, h gives up, an error of page is permanent, it is stuck, or ctx ends. Each run
 // begins at start. To store the position, let the values carry it. Poll starts no goroutine; an every that is not

@@ -32,8 +32,8 @@ func Zip[A, B any](a stream.Stream[A], b stream.Stream[B]) stream.Stream[Pair[A,
 //	ZipWith(+):    ----5---7--9--|
 //
 // It ends as soon as either stream has ended, and cancels the other. A failure of either cancels the other and is
-// returned at once, even if a value waits. An error with which the other returns then is returned too, unless it
-// matches context.Canceled, but of an end and a failure at one instant either may come first.
+// returned at once, even if a value waits. If the other then returns an error, that error is returned too, unless it
+// matches context.Canceled. If one ends and the other fails at one instant, either may come first.
 //
 // Nothing is buffered: each stream waits for the other's value, and both wait until the consumer is done with the pair.
 // a runs on the caller's goroutine, and b on its own.
@@ -41,8 +41,8 @@ func ZipWith[A, B, C any](a stream.Stream[A], b stream.Stream[B], f func(A, B) C
 	return op.ZipWith(here, "ZipWith", a, b, f)
 }
 
-// ZipWith3 is ZipWith for three streams. It ends as soon as one of them has ended, and treats an error of another one
-// as ZipWith does.
+// ZipWith3 is ZipWith for three streams. It ends as soon as one of them has ended. If another one then returns an
+// error, ZipWith3 does as ZipWith.
 //
 //	a:               --1-----2-----|
 //	b:               ----4-5-6----
@@ -61,9 +61,9 @@ func ZipWith3[A, B, C, D any](a stream.Stream[A], b stream.Stream[B], c stream.S
 //	s[1]:        ----x-y-z----
 //	ZipSlice:    ----A---B--C--|    A = [a x], B = [b y], C = [c z]
 //
-// It ends as soon as one of them has ended, or at the first failure, and cancels the others. It treats an error with
-// which another one returns then as ZipWith does. Without streams it is empty. Nothing is buffered: each stream waits
-// for the others' values, and all wait until the consumer is done with the slice, which it may keep. s[0] runs on the
+// It ends as soon as one of them has ended, or at the first failure, and cancels the others. If another one then
+// returns an error, ZipSlice does as ZipWith. Without streams it is empty. Nothing is buffered: each stream waits for
+// the others' values, and all wait until the consumer is done with the slice, which it may keep. s[0] runs on the
 // caller's goroutine, each other stream on its own.
 func ZipSlice[T any](s ...stream.Stream[T]) stream.Stream[[]T] {
 	return op.ZipSlice[T](here, s...)
@@ -76,9 +76,9 @@ func ZipSlice[T any](s ...stream.Stream[T]) stream.Stream[[]T] {
 //	CombineLatest(a+b):   -----1x-1y-2y---3y-|
 //
 // It ends when both have ended, or as soon as one has ended without a value, because nothing can be combined then. A
-// failure of either cancels the other and is returned. A stream that ends without a value cancels the other too: the
-// error with which the other returns is the result, unless it matches context.Canceled. If one ends and the other fails
-// at one instant, either may come first.
+// failure of either cancels the other and is returned. If one ends without a value, it cancels the other too; an error
+// that the other then returns is the result, unless it matches context.Canceled. If one ends and the other fails at one
+// instant, either may come first.
 //
 // f is called on the caller's goroutine; a and b run on goroutines of their own. No combination is dropped: while the
 // consumer processes one, the stream whose value completed it waits, and the other one can hold one more value.
@@ -87,8 +87,8 @@ func CombineLatest[A, B, C any](a stream.Stream[A], b stream.Stream[B], f func(A
 }
 
 // CombineLatest3 is CombineLatest for three streams. It begins when all three have had a value. It ends when all three
-// have ended, or as soon as one has ended without a value, and treats an error of another one then as CombineLatest
-// does. Each runs on a goroutine of its own.
+// have ended, or as soon as one has ended without a value. If another one then returns an error, CombineLatest3 does as
+// CombineLatest. Each runs on a goroutine of its own.
 //
 //	a:                       --1--------2--|
 //	b:                       -----x--|
@@ -106,9 +106,10 @@ func CombineLatest3[A, B, C, D any](a stream.Stream[A], b stream.Stream[B], c st
 //	CombineLatestSlice:   -----A--B--C--|    A = [a x], B = [a y], C = [b y]
 //
 // It ends when all have ended, or as soon as one has ended without a value. The first failure cancels the others and is
-// returned. It treats an error with which another one returns after such an end as CombineLatest does. Without streams
-// it is empty. No combination is dropped: while the consumer processes one, the stream whose value completed it waits,
-// and each other one can hold one more value. The consumer may keep the slice. Each stream runs on its own goroutine.
+// returned. If one has ended without a value and another one then returns an error, CombineLatestSlice does as
+// CombineLatest. Without streams it is empty. No combination is dropped: while the consumer processes one, the stream
+// whose value completed it waits, and each other one can hold one more value. The consumer may keep the slice. Each
+// stream runs on its own goroutine.
 func CombineLatestSlice[T any](s ...stream.Stream[T]) stream.Stream[[]T] {
 	return op.CombineLatestSlice[T](here, s...)
 }

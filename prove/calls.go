@@ -61,9 +61,9 @@ func (m Measured) Missing(known []Known) []Known { return missing(m.Findings, kn
 // Measure runs the program twice undisturbed, then once or several times for each way in which calls fail, and judges
 // what it does. A kind of fault is a Finding only if two runs have shown it. It returns an error if the program fails
 // undisturbed, makes no request, or more than one that cannot be told from a retry, if its two undisturbed results
-// differ, and when ctx ends; then Measured has what is known. The error matches ErrBusy if the machine stood still for
-// the measurement more than half of the time, or so long in waits that it may hide that there are none (Hot), or that
-// they are equal (Jitter). No call of Client goes on when Measure returns, if Client returns when its context ends.
+// differ, and when ctx ends; then Measured has what is known. The error matches ErrBusy if the machine stalled during
+// more than half of the measurement, or for so long in waits that these may be missing (Hot) or equal (Jitter). When
+// Measure returns, no call of Client goes on, if Client returns when its context ends.
 //
 // It panics if Client is nil or a number is negative.
 func (c Calls) Measure(ctx context.Context) (Measured, error) {

@@ -16,8 +16,8 @@ import (
 // Check runs the program twice undisturbed, and then once for each scenario, Parallel at once. A run whose break did
 // not take place is played again, and so is one with a fault, until a run of its way has shown that kind twice: only
 // then is it a finding. It returns an error if nothing can be judged, if fewer than half of the breaks took place, and
-// when ctx ends; then the report has what is known. The error matches ErrBusy if the machine did nothing for the check
-// more than half of the time: what was found then may be its fault.
+// when ctx ends; then the report has what is known. The error matches ErrBusy if the machine stalled during more than
+// half of the check: its findings may be the machine's fault.
 //
 // It panics if Client is nil, a number is negative, or a Way is unknown.
 func (t Target) Check(ctx context.Context) (Report, error) {

@@ -11,8 +11,8 @@ import (
 	"github.com/retrywhen/retrywhen/internal/judge"
 )
 
-// ErrBusy is matched by the error of a check for which the machine did nothing more than half of the time. Whatever was
-// found, check again on a quieter one.
+// ErrBusy: the machine stalled during more than half of a check. Its findings may be the machine's fault: check again
+// on a quieter machine.
 var ErrBusy = errors.New("the machine was too busy")
 
 // clock is the time of a check. It stands still while the machine does nothing for the check: the program, which waits

@@ -8,9 +8,9 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// CheckResume fails the test unless a client of a feed comes back from every break of its connection that the package
-// comment speaks of. client returns the stream under test, which opens connections with connect. CheckResume runs it
-// once undisturbed, then once for each scenario, and compares the values with those of the undisturbed run: they may
+// CheckResume fails the test unless a client of a feed comes back from every break of its connection that
+// docs/testing.md lists. client returns the stream under test, which opens connections with connect. CheckResume runs
+// it once undisturbed, then once for each scenario, and compares the values with those of the undisturbed run: they may
 // depend on events, not on time.
 //
 // Events come 100 ms apart. A connection that is cut fails with ECONNRESET, one that is refused with ECONNREFUSED, one

@@ -24,7 +24,16 @@ type (
 	Kind = prove.Kind
 )
 
-// check is a check of one client.
+// check is a check of one client. Between a test and a finding are
+//
+//	check                what is expected of a client, and what has been reported
+//	└── group            scenarios that break connections in the same way, and who judges them
+//	    └── scenario     what happens to the connections of one run, and to the client's consumer
+//	        ├── session  plays it with a client: a stream and a Feed, or what dials and a server on a host
+//	        ├── network  makes it happen: to links, which for a client that dials are the ends of wires;
+//	        │            its record and its timeline are what the client did
+//	        └── outcome  what the run has shown: the record, and a judge.Tally of the values;
+//	                     a judge.Group collects the faults in it, which become Findings
 type check struct {
 	judge.Allowed
 	noJitter  bool

@@ -21,7 +21,8 @@ var (
 	// ErrDeadline: the wait would not end before the context's deadline, so it did not begin. It matches
 	// context.DeadlineExceeded too.
 	ErrDeadline error = deadlineError{}
-	// ErrBudget: the budget had no token for the retry. It comes at once: who tries again must wait, see Budget.
+	// ErrBudget: the budget had no token for the retry. The operation ends at once, so a loop around it must wait: see
+	// Budget.
 	ErrBudget = errors.New("retry budget spent")
 	// ErrRefused: the error is marked as Permanent, or the predicate refuses it. An operation returns such an error
 	// itself. ErrRefused is the Cause if an *Error is needed, as for operators.MapRetry's DeadLetter.
@@ -32,13 +33,13 @@ var (
 // contains the number and, of a limit of delays, the delay that exceeds it: "delay limit of 10s, the next wait would be
 // 16s".
 var (
-	// ErrLimit: Limit, or WithoutRetries.
+	// ErrLimit: Limit or LimitFor allows no further retry; under WithoutRetries there is none.
 	ErrLimit error = &sentinel{"limit of retries", "limit"}
-	// ErrWithin: Within.
+	// ErrWithin: the retry would start later than Within allows.
 	ErrWithin error = &sentinel{"time limit of the retries", "time limit"}
-	// ErrStopAt: StopAt.
+	// ErrStopAt: the backoff has grown to StopAt.
 	ErrStopAt error = &sentinel{"delay limit", "delay limit"}
-	// ErrMaxRetryAfter: MaxRetryAfter.
+	// ErrMaxRetryAfter: an error dictates a longer delay than MaxRetryAfter.
 	ErrMaxRetryAfter error = &sentinel{"limit of dictated delays", "limit of dictated delays"}
 )
 
@@ -182,8 +183,8 @@ func IsPermanent(err error) bool { return ending.IsPermanent(err) }
 
 // Planned marks err as an end that is no failure, if the attempt has worked before: a server's GOAWAY, the age that was
 // agreed for a session, a watch that its server ends every few minutes. A policy does not count it: it costs no token
-// of the budget, If is not asked, and OnRetry, OnOutage and a WARN of Log do not come. OnAttempt is called, and Log
-// writes DEBUG. The next attempt begins after the first delay of the backoff, or the delay that the error dictates. The
+// of the budget, and If, OnRetry and OnOutage are not called. OnAttempt is called, and Log writes DEBUG instead of
+// WARN. The next attempt begins after the first delay of the backoff, or the delay that the error dictates. The
 // operation ends if the first failure of all would end it: by a Permanent error, WithoutRetries, Limit(0), StopAt,
 // MaxRetryAfter, the deadline. BeforeFirstItem returns the error. An attempt has worked if it has delivered a value or
 // a bookmark, or called stream.Works, or Attempt.Reset. The end of one that has not worked is a failure, marked or not.

@@ -28,8 +28,8 @@ var ErrClosed = Permanent(errors.New("retry: Shared: it is closed"))
 // an open and the pause before it. The pause ends when nobody waits; the open does not, because what it has got must
 // not be lost.
 //
-// A value is proven when a call of f has returned nil with it. Until then, that it breaks is a failure to open, with
-// the policy's delay. A proven value that breaks begins a new row: the next open comes at once, but not before the
+// A value is proven when a call of f has returned nil with it. If it breaks before that, opening it has failed, and the
+// policy's delay follows. A proven value that breaks begins a new row: the next open comes at once, but not before the
 // first delay has passed since the value was opened.
 //
 // A Shared is made by NewShared; the zero Shared is not ready. It is safe for concurrent use. The functions that it is

@@ -4,8 +4,8 @@
 //
 //	client := &http.Client{Transport: retryhttp.NewTransport(nil, retry.Default)}
 //
-// This client makes at most five attempts, in at most five minutes of waits, and returns the response of a server that
-// asks for a wait of more than a minute (retry.Default says how to wait for longer).
+// This client makes at most five attempts, with at most five minutes of waits. If a server asks for a wait of more than
+// a minute, it returns that response (retry.Default says how to wait longer).
 //
 // Invalid arguments (a nil function, a negative number) panic when an option, a Transport or a handler is made, with
 // the argument's name. A call that has returned leaves no goroutine.
@@ -13,8 +13,8 @@
 // # Which requests are retried
 //
 // A request is sent again only if its body can be sent again: it has no body (Body is nil or http.NoBody), or it has
-// GetBody, which http.NewRequest sets for bodies in memory, or the option BufferBody has kept the body. In addition,
-// its method or key decides:
+// GetBody, which http.NewRequest sets for bodies in memory, or the option BufferBody has kept the body. Then its method
+// or key decides:
 //
 //   - GET, HEAD, OPTIONS, TRACE, PUT and DELETE requests, and requests with the header Idempotency-Key or
 //     X-Idempotency-Key, are retried after any failure (RFC 9110, section 9.2.2);
@@ -24,8 +24,8 @@
 //     RateLimitHeaders made it a failure. If a connection is closed after a GOAWAY, net/http's error does not tell
 //     whether the stream was one of the excluded ones: then the request is not sent again.
 //
-// A base that is net/http's own Transport repeats a request once by itself, before the policy is asked, if a connection
-// that it had kept turns out to be closed: with retry.Limit(5) a server can see seven requests.
+// If a kept connection turns out to be closed, net/http's own Transport as the base repeats a request once by itself,
+// and the policy does not see that: with retry.Limit(5) a server can see seven requests.
 //
 // The option IdempotencyKeys adds a key to other requests; the option Idempotent replaces the rule. A Classify that
 // returns Retryable overrides it. If one of these rules prevents a retry, the policy gives up with the Cause
@@ -50,9 +50,9 @@
 //
 // A Retry-After header, in seconds or as a date, dictates the delay (retry.RetryAfter), and there is no retry if the
 // delay exceeds the policy's MaxRetryAfter or Within or the request's deadline. A Retry-After in the past, or one that
-// cannot be read, has no effect. With the option Gate, all requests to the host wait. The option RateLimitHeaders reads more headers, and makes a 403 that refuses by a rate
-// limit a failure. The option CheckBody makes a wrong body a failure. The option Classify can replace these rules: its
-// function sees the response and the first bytes of its body.
+// cannot be read, has no effect. With the option Gate, all requests to the host wait. The option RateLimitHeaders reads
+// more headers, and makes a 403 that refuses by a rate limit a failure. The option CheckBody makes a wrong body a
+// failure. The option Classify can replace these rules: its function sees the response and the first bytes of its body.
 //
 // # What is returned
 //

@@ -1,6 +1,9 @@
 // Package retryotel reports the work of policies to OpenTelemetry: metrics of operations, attempts, delays and outages,
 // and events on the spans of the operations.
 //
+//	observe := retryotel.Observe("load prices", meterProvider.Meter("shop"), tracerProvider.Tracer("shop"))
+//	policy := retry.Default.With(observe)
+//
 // # Metrics
 //
 // Observe reports, each with the attribute retry.name:
@@ -25,15 +28,16 @@
 //
 // An attempt is counted when it ends, also if its operation goes on: a feed reports each connection that breaks. Its
 // retry.outcome is success, failure, or planned for an end that is none (retry.Planned). retry.delay is recorded when a
-// retry is scheduled, retry.down_time, from the first failure of an outage to the attempt that works, when it works.
+// retry is scheduled. retry.down_time is recorded when an attempt works again: it is the time since the first failure
+// of the outage.
 //
 // retry.down is 1 from the first failure that is retried until an attempt works or the operation is over, else 0. An
-// attempt of a stream works when it has delivered a value or a bookmark, or has called stream.Works. A source that does
-// not call it when it is connected, or when a heartbeat comes, is down until its next value: hours, if it is idle.
-// retry.down_since is when that began, as a Unix time; there is no value while nothing is down. With several operations
-// of a name, retry.down is 1 while one of them is down, and the longest outage counts. The items of operators.MapRetry
-// and the jobs of durable do not count, because they are stored between two attempts: watch their retry.attempts, or
-// the queue's Stats.
+// attempt of a stream works when it has delivered a value or a bookmark, or has called stream.Works. If a source does
+// not call stream.Works when it is connected, or when a heartbeat comes, retry.down stays 1 until the next value: for
+// hours, if the source is idle. retry.down_since is the time of that first failure, as a Unix time; it has no value
+// while nothing is down. With several operations of a name, retry.down is 1 while one of them is down, and the longest
+// outage counts. The items of operators.MapRetry and the jobs of durable do not count, because they are stored between
+// two attempts: watch their retry.attempts, or the queue's Stats.
 //
 // # Names
 //

@@ -1,5 +1,10 @@
-// Package sim simulates what many clients with one backoff do to their server. Time is simulated: the same seed gives
-// the same result. [Comparison], [Sweep], [Boundary] and [Choose] compute many runs. They use all cores, and their results do not depend on the number of cores.
+// Package sim simulates what many clients with one backoff do to their server.
+//
+//	r, err := sim.Choose{Clients: 1000, Capacity: 20, Outages: []time.Duration{time.Minute}, Served: 2 * time.Minute}.Run(ctx)
+//	fmt.Println(r.Choices[r.Recommended].Policy)
+//
+// Time is simulated: the same seed gives the same result. [Comparison], [Sweep], [Boundary] and [Choose] compute many
+// runs. They use all cores, and their results do not depend on the number of cores.
 //
 // # Models
 //
@@ -42,8 +47,8 @@
 // # JSON
 //
 // Models and results can be encoded and decoded by encoding/json. A time.Duration is then a whole number of
-// nanoseconds, a Backoff its text. Figures are the same for the same version of
-// Go on the same kind of processor; elsewhere the last digits of a float64 may differ.
+// nanoseconds, a Backoff its text. Figures are the same for the same version of Go on the same kind of processor;
+// elsewhere the last digits of a float64 may differ.
 //
 // # Sources
 //
