@@ -70,7 +70,7 @@ func agents(t *testing.T) string {
 		"- [docs/operators.md](docs/operators.md): all operators, also by their names in ReactiveX\n" +
 		"- [docs/migrating.md](docs/migrating.md): the same code with another library, before and after\n" +
 		"- [docs/durable.md](docs/durable.md): jobs that survive the process\n" +
-		"- [retryhttp](retryhttp/doc.go), [retrygrpc](retrygrpc/doc.go), [retryotel](retryotel/observe.go): clients, metrics and traces\n")
+		"- [retryhttp](retryhttp/doc.go), [retrygrpc](retrygrpc/doc.go), [retryotel](retryotel/doc.go): clients, metrics and traces\n")
 	s.WriteString("\n## Three calls\n\nA call, an HTTP client, a shared token:\n\n```go\n" + snippet(t, string(readme), "Retry a call", "var policy") + "\n" +
 		snippet(t, string(readme), "Retry HTTP requests", "") + "\n" + snippet(t, string(readme), "Share a token", "") + "```\n")
 	s.WriteString("\n## Eleven mistakes\n\n")
