@@ -75,7 +75,7 @@ func agents(t *testing.T) string {
 		snippet(t, string(readme), "Retry HTTP requests", "") + "\n" + snippet(t, string(readme), "Share a token", "") + "```\n")
 	s.WriteString("\n## Eleven mistakes\n\n")
 	for i, mistake := range mistakes {
-		fmt.Fprintf(&s, "%d. [%s](docs/recipes.md#%s).\n", i+1, mistake[0], mistake[1])
+		fmt.Fprintf(&s, "%d. [%s](docs/recipes.md#%s): %s.\n", i+1, mistake[0], mistake[1], mistake[2])
 	}
 	return s.String()
 }
@@ -92,19 +92,19 @@ func snippet(t *testing.T, text, part, begin string) string {
 	return begin + code
 }
 
-// mistakes are what programs get wrong, and the part of docs/recipes.md that says what is right.
-var mistakes = [][2]string{
-	{"A position outside of the stream", "the-usual-loop"},
-	{"A position that several values share", "the-rules-of-the-position"},
-	{"No Timeout inside `open`", "silence"},
-	{"No MustNotEnd inside `open`", "silence"},
-	{"No jitter, or no cap", "the-usual-loop"},
-	{"A Limit without ResetAfterItems or ResetAfter", "silence"},
-	{"A handler's error that reconnects the feed", "my-handler-can-fail"},
-	{"A retry around Resume: the policy belongs into it", "the-rules-of-the-position"},
-	{"MapRetry over a broker's deliveries without their context", "items-that-belong-to-a-connection"},
-	{"Retries in layers", "retries-in-layers"},
-	{"Credentials that are read outside of `open`", "the-rules-of-the-position"},
+// mistakes are what programs get wrong, the part of docs/recipes.md that says what is right, and what happens.
+var mistakes = [][3]string{
+	{"A position outside of the stream", "the-usual-loop", "it moves before the event is handled, and the event is lost"},
+	{"A position that several values share", "the-rules-of-the-position", "a break between them loses or repeats values"},
+	{"No Timeout inside `open`", "silence", "the feed waits forever on a dead connection"},
+	{"No MustNotEnd inside `open`", "silence", "a polite close ends the feed"},
+	{"No jitter, or no cap", "the-usual-loop", "all clients return at once; a wait grows to hours"},
+	{"A Limit without ResetAfterItems or ResetAfter", "silence", "the feed gives up after some weeks"},
+	{"A handler's error that reconnects the feed", "my-handler-can-fail", "retry the handler where it is called"},
+	{"A retry around Resume", "the-rules-of-the-position", "it starts over at `start`; the policy belongs into Resume"},
+	{"MapRetry over a broker's deliveries without their context", "items-that-belong-to-a-connection", "what the broker delivers again is done twice"},
+	{"Retries in layers", "retries-in-layers", "three layers of four attempts send 64 requests"},
+	{"Credentials that are read outside of `open`", "the-rules-of-the-position", "they expire while the feed lives"},
 }
 
 // llms is llms.txt: the index of documents is docs/README.md.
