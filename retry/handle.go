@@ -25,7 +25,7 @@ import (
 // handler has answered before is not reported. Several runs of Handle's stream share the Operation, and its decisions.
 // Operations of one subscription that have the same budget refund it once.
 //
-// Handle's stream under a context that is not RetryWhen's is an Operation of its own, which does not learn how it ends.
+// Outside of RetryWhen, Handle's stream is an Operation of its own, which does not learn how it ends.
 func (p Policy) Handle(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
 	if failures == nil {
 		panicf("Policy.Handle", "failures is nil")

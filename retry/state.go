@@ -47,9 +47,9 @@ func (s *State) restart() { s.retries, s.row, s.previous, s.place = 0, 0, 0, 0 }
 //
 //	attempts=7 first=2026-03-01T12:00:00Z retries=2 since=2026-03-01T12:30:00Z previous=1.5s place=0.618
 //
-// began is the time of the operation's beginning, for OnDone; planned is the number of planned ends among the attempts;
-// failures and down are the number of failures of the outage and the time of the first of them, if they are not those
-// of the operation. MarshalText fails if the year of a time is after 9999.
+// began is the time of the operation's beginning, for OnDone; planned is the number of planned ends among the attempts.
+// failures and down are the number of failures of the outage and the time of the first; they are missing if the outage
+// has all failures of the operation. MarshalText fails if the year of a time is after 9999.
 func (s State) MarshalText() ([]byte, error) { return s.AppendText(nil) }
 
 // AppendText appends the text form to b.

@@ -27,9 +27,9 @@
 //     by the policy's predicate or by the caller
 //
 // An attempt is counted when it ends, also if its operation goes on: a feed reports each connection that breaks. Its
-// retry.outcome is success, failure, or planned for an end that is none (retry.Planned). retry.delay is recorded when a
-// retry is scheduled. retry.down_time is recorded when an attempt works again: it is the time since the first failure
-// of the outage.
+// retry.outcome is success, failure, or planned, for an end that is no failure (retry.Planned). retry.delay is recorded
+// when a retry is scheduled. retry.down_time is recorded when an attempt works again: it is the time since the first
+// failure of the outage.
 //
 // retry.down is 1 from the first failure that is retried until an attempt works or the operation is over, else 0. An
 // attempt of a stream works when it has delivered a value or a bookmark, or has called stream.Works. If a source does

@@ -15,9 +15,9 @@ import (
 )
 
 // Choose runs Outages of several lengths under several policies. It reports which policies meet the targets, what each
-// costs, and which one it recommends for a job or a connection, which must be done at last. The targets and the choice
-// are for clients that all fail together at the beginning. Choice.Random has the price: the same for clients whose first
-// attempts come at random times during the outage.
+// costs, and which one it recommends for a job or a connection that must succeed in the end. The targets and the choice
+// are for clients that all fail together at the beginning. Choice.Random has the price: the same for clients whose
+// first attempts come at random times during the outage.
 //
 // A policy for a job serves all clients. It waits up to a second or more before the first retry, and in an outage of an
 // hour no client makes more than MostAttempts.
@@ -52,9 +52,8 @@ type Choices struct {
 	Choices []Choice `json:"choices"` // in the order of the strategies
 
 	// Recommended is the index of the recommended strategy, -1 if none meets the targets. It is the one that meets them
-	// with the shortest End. Of Ends that are at most a tenth longer, the one with the fewest refusals counts, of refusals
-	// that differ by at most 0.01 a client the fewer attempts in an hour, and of those that differ by at most a tenth the
-	// shorter first wait.
+	// with the shortest End. Among Ends that are at most a tenth longer the fewest refusals decide; if these differ by at
+	// most 0.01 a client, the fewest attempts in an hour; if these differ by at most a tenth, the shortest first wait.
 	Recommended int `json:"recommended"`
 }
 

@@ -29,7 +29,7 @@ type OverloadResult struct {
 	Flow Flow `json:"flow"`
 }
 
-// Flow is an Overload over time: entry i is for the time [i·Bin, (i+1)·Bin).
+// Flow is what happened in an Overload over time: entry i counts it in the time [i·Bin, (i+1)·Bin).
 type Flow struct {
 	Bin       time.Duration `json:"bin"`
 	Arrived   []int64       `json:"arrived"`   // operations that arrived then

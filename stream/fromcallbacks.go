@@ -26,17 +26,17 @@ import (
 // consumer is busy with a value, the push of that value returns false too, although the consumer may still take the
 // value: its memory must not be reused.
 //
-// A push that waits when listen returns is delivered before the end. A consumer that stops, and the end of ctx, end
-// listen's context and release the pushes that wait; then the run waits for listen. The error that listen returns then
-// is dropped if the consumer has stopped, and joined with ctx's cause if ctx has ended. A panic of listen, or a
+// A push that waits when listen returns is delivered before the end. When the consumer stops or ctx ends, listen's
+// context ends, the pushes that wait return, and the run waits for listen. The error that listen then returns is
+// dropped if the consumer has stopped, and joined with ctx's cause if ctx has ended. A panic of listen, or a
 // runtime.Goexit, reaches the caller of the stream.
 //
-// SDKs of exchanges return (doneC, stopC, err): listen gives push to their handler, and then waits for the first of
-// <-doneC, whose error the error handler has kept, and <-ctx.Done(), after which it closes stopC and waits for doneC.
+// SDKs of exchanges return (doneC, stopC, err). listen gives push to their handler, and waits for <-doneC, to return
+// the error that the error handler has kept, or for <-ctx.Done(), to close stopC and wait for doneC.
 //
 // A consumer that calls push itself waits until ctx ends. While push waits, a client that reads its connection on the
-// callback's goroutine reads nothing, keepalives included: put a Buffer after FromCallbacks, and acknowledge in the
-// consumer: what the Buffer holds dies with the process.
+// callback's goroutine reads nothing, keepalives included. To prevent that, put a Buffer after FromCallbacks, and
+// acknowledge in the consumer, because what the Buffer holds dies with the process.
 func FromCallbacks[T any](listen func(ctx context.Context, push func(T) bool) error) Stream[T] {
 	requireFunc(listen == nil, "FromCallbacks: listen")
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {

@@ -131,8 +131,8 @@ func (s *Subject[T]) Close(err error) {
 //
 // Under RetryWhen, a subscriber that fails, in an operator between the subject and RetryWhen, is not subscribed until
 // its next attempt. It misses the values sent meanwhile, except the replayed ones, and it may receive replayed values a
-// second time. Present subscribers receive the error of Close as an ordinary failure. For later subscribers the same
-// error is [Permanent], because the subject stays closed: so no retry runs it more than once in vain.
+// second time. Present subscribers receive the error of Close as an ordinary failure. For later subscribers the error
+// is [Permanent], because the subject stays closed: so at most one retry is in vain.
 //
 // If one subscriber waits for another, as in ZipWith(s, s.Skip(1), …), they need Buffer.
 func (s *Subject[T]) Stream() Stream[T] {

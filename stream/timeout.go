@@ -20,9 +20,9 @@ import (
 //
 // Take d longer than the source's longest regular silence: two or three times its heartbeat, and count the heartbeats,
 // by filtering them after Timeout. [Works] does not count: yield a heartbeat, or set a read deadline in the handler of
-// the ping. A source that sends none and may be idle for hours is only connected to anew every d, which loses nothing
-// if it has a position. Many proxies close a connection that is quiet for a minute or so: ask for heartbeats more often
-// than that.
+// the ping. A source that sends no heartbeats and may be idle for hours is connected to anew every d; that loses
+// nothing if it has a position. Many proxies close a connection that is quiet for a minute or so: ask for heartbeats
+// more often than that.
 //
 // A value or an end that comes after exactly d may or may not be in time. Timeout starts no goroutine: the source runs
 // on the caller's, and its panics reach the caller unchanged. Each run starts one timer before the source begins. On

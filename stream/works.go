@@ -12,8 +12,8 @@ import (
 //
 // Call it in a source with the context that the source receives, each time there is a sign of life. It is cheap once
 // the attempt has worked, and does nothing outside of an attempt, or after it. It may be called on any goroutine; the
-// hooks are called on that goroutine, one at a time for a subscription. It has no effect on retry.Do and
-// operators.MapRetry. Nor on a Timeout, which sees values only: yield a heartbeat (DropHeartbeats), or set a read
+// hooks are called on that goroutine, one at a time for a subscription. It has no effect on retry.Do, on
+// operators.MapRetry, and on a Timeout, which sees values only: yield a heartbeat (DropHeartbeats), or set a read
 // deadline in the handler of the ping.
 func Works(ctx context.Context) {
 	for {

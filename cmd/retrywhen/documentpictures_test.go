@@ -55,7 +55,7 @@ func arrow(label picture.Text, points ...picture.Point) []picture.Mark {
 
 // packagesPicture says which package is for what.
 func packagesPicture() picture.Figure {
-	groups := []string{"calls", "what lasts", "tests and figures"}
+	groups := []string{"calls", "feeds, jobs, metrics", "tests and figures"}
 	boxes := [][3]string{
 		{"retry", "a call, a loop, a shared token", "Do · Attempts · Shared"},
 		{"retryhttp", "an http.Client, a download", "NewTransport · ResumeBody"},

@@ -40,8 +40,8 @@ func feedPicture() picture.Figure {
 			}
 		}
 		if positions {
-			for i, after := range []string{"after 2", "after 4", "after 6", "after 7"} {
-				p.Marks = append(p.Marks, picture.Text{At: picture.Point{X: breaks[i].back, Y: 0.1}, Text: after, Color: picture.Muted})
+			for i, after := range []string{"connect after 2", "connect after 4", "connect after 6", "connect after 7"} {
+				p.Marks = append(p.Marks, picture.Text{At: picture.Point{X: breaks[i].back + 2, Y: 0.1}, Text: after, Color: picture.Muted})
 			}
 		}
 		return p
@@ -52,7 +52,7 @@ func feedPicture() picture.Figure {
 			{Name: "lost, or handled twice", Colors: []picture.Color{picture.Alarm}}, {Name: "connected", Colors: []picture.Color{picture.Series(0)}}},
 		Panels: []picture.Panel{
 			panel("The usual loop", map[int][]float64{1: {7}, 2: {15}, 3: {26}, 4: {37, 45.5}, 5: {48}, 6: {59}, 8: {93}}, map[int]bool{4: true}, false),
-			panel("Resume, with the position at which it connects", map[int][]float64{1: {7}, 2: {15}, 3: {26}, 4: {37}, 5: {48}, 6: {59}, 7: {77.5}, 8: {93}}, nil, true),
+			panel("Resume", map[int][]float64{1: {7}, 2: {15}, 3: {26}, 4: {37}, 5: {48}, 6: {59}, 7: {77.5}, 8: {93}}, nil, true),
 		},
 	}
 }
