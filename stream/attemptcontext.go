@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/attempt"
-	"github.com/retrywhen/retrywhen/internal/grace"
+	"github.com/retrywhen/retrywhen/internal/handoff"
 )
 
 // attemptContext is the context of one attempt. It ends with its parent, or when the attempt is over. It becomes a real
@@ -140,7 +140,7 @@ func newLookout(ctx context.Context) lookout {
 	switch ctx.(type) {
 	case *attemptContext:
 		l.parent = ctx
-	case *grace.Context: // to which a call of Done says that the stream waits
+	case *handoff.Inner: // to which a call of Done says that the stream waits
 		l.parent = ctx
 	default:
 		if ctx.Done() != nil {

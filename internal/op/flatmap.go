@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/retrywhen/retrywhen/internal/ending"
-	"github.com/retrywhen/retrywhen/internal/grace"
 	"github.com/retrywhen/retrywhen/internal/handoff"
 )
 
@@ -22,7 +21,7 @@ func FlatMap[T, U any, S ~func(context.Context, func(U) bool) error](p Package, 
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[U]) error {
 		m := &flatMap[U]{
 			scope: scope, in: handoff.NewReceiver[U](scope), concurrency: concurrency,
-			workers: make(map[*handoff.Source[U]]*grace.Context),
+			workers: make(map[*handoff.Source[U]]*handoff.Inner),
 			streams: make(chan Stream[U], mostIdle),
 		}
 		defer m.leave()
@@ -68,7 +67,7 @@ type flatMap[U any] struct {
 	concurrency int
 	source      *handoff.Source[U]
 	failure     error // of the source
-	workers     map[*handoff.Source[U]]*grace.Context
+	workers     map[*handoff.Source[U]]*handoff.Inner
 	streams     chan Stream[U] // for idle workers
 
 	mu      sync.Mutex
@@ -114,7 +113,7 @@ func (m *flatMap[U]) dispatch() {
 			continue
 		}
 		ctx, cancel := context.WithCancel(m.scope.Context())
-		run := grace.New(ctx, cancel)
+		run := handoff.NewInner(ctx, cancel)
 		m.workers[m.in.Start(func(_ context.Context, yield func(U) bool) error { return m.work(run, inner, yield) })] = run
 	}
 	clear(m.pending)
@@ -122,7 +121,7 @@ func (m *flatMap[U]) dispatch() {
 }
 
 // work runs inner, and then others.
-func (m *flatMap[U]) work(ctx *grace.Context, inner Stream[U], yield func(U) bool) error {
+func (m *flatMap[U]) work(ctx *handoff.Inner, inner Stream[U], yield func(U) bool) error {
 	defer ctx.End()
 	deliver := ending.NewConsumer(func(v U) bool {
 		more := yield(v)
@@ -142,7 +141,7 @@ func (m *flatMap[U]) work(ctx *grace.Context, inner Stream[U], yield func(U) boo
 
 // another returns another inner stream, if one is pending or comes, to a worker whose stream has ended without an
 // error.
-func (m *flatMap[U]) another(ctx *grace.Context) (inner Stream[U], more bool) {
+func (m *flatMap[U]) another(ctx *handoff.Inner) (inner Stream[U], more bool) {
 	m.mu.Lock()
 	m.running--
 	held := m.held
@@ -170,7 +169,7 @@ func (m *flatMap[U]) end(err error) {
 	m.dispatch()
 	m.close()
 	if m.failure = err; err != nil {
-		grace.Cancel(slices.Collect(maps.Values(m.workers))...)
+		handoff.CancelInner(slices.Collect(maps.Values(m.workers))...)
 	}
 }
 

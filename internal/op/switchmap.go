@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 
 	"github.com/retrywhen/retrywhen/internal/ending"
-	"github.com/retrywhen/retrywhen/internal/grace"
 	"github.com/retrywhen/retrywhen/internal/handoff"
 )
 
@@ -20,14 +19,14 @@ func SwitchMap[T, U any, S ~func(context.Context, func(U) bool) error](p Package
 // ExhaustMap is operators.ExhaustMap.
 func ExhaustMap[T, U any, S ~func(context.Context, func(U) bool) error](p Package, s Stream[T], f func(T) S) Stream[U] {
 	return oneAtATime(p, "ExhaustMap", s, f, func(inner *innerRun) (wanted bool) {
-		return !inner.runs.Load() || inner.grace.Context.Err() != nil
+		return !inner.runs.Load() || inner.context.Context.Err() != nil
 	})
 }
 
 // innerRun is the run of an inner stream, on the caller's goroutine.
 type innerRun struct {
 	*interruption
-	grace       *grace.Context // the context of the inner stream, that of the interruption
+	context     *handoff.Inner // the context of the inner stream, that of the interruption
 	runs        atomic.Bool
 	outerFailed atomic.Bool
 }
@@ -35,10 +34,10 @@ type innerRun struct {
 // next replaces the inner run by a new one.
 func (r *innerRun) next(ctx context.Context) {
 	r.interruption = interruptible(ctx)
-	r.grace = grace.New(r.ctx, r.cancel)
+	r.context = handoff.NewInner(r.ctx, r.cancel)
 }
 
-// replacing returns s, whose failure ends the inner run with grace, and whose panic interrupts it. next is
+// replacing returns s, whose failure cancels the inner run once it has begun, and whose panic interrupts it. next is
 // oneAtATime's.
 func replacing[T any](s Stream[T], inner *innerRun, next func(*innerRun) bool) Stream[T] {
 	return func(ctx context.Context, yield func(T) bool) error {
@@ -51,7 +50,7 @@ func replacing[T any](s Stream[T], inner *innerRun, next func(*innerRun) bool) S
 		err := s(ctx, func(v T) bool { return !next(inner) || yield(v) })
 		if returned = true; err != nil && ctx.Err() == nil {
 			inner.outerFailed.Store(true)
-			grace.Cancel(inner.grace)
+			handoff.CancelInner(inner.context)
 		}
 		return err
 	}
@@ -66,10 +65,10 @@ func oneAtATime[T, U any, S ~func(context.Context, func(U) bool) error](p Packag
 		// The run is replaced only while s waits in its yield, so no lock is needed.
 		inner := new(innerRun)
 		inner.next(ctx)
-		defer func() { inner.grace.End() }()
+		defer func() { inner.context.End() }()
 		deliver := func(v U) bool {
 			more := !inner.interrupted() && out.Deliver(v)
-			inner.grace.Begin()
+			inner.context.Begin()
 			return more
 		}
 		outer := handoff.NewReceiver[T](scope)
@@ -86,12 +85,12 @@ func oneAtATime[T, U any, S ~func(context.Context, func(U) bool) error](p Packag
 			if err != nil {
 				return err
 			}
-			inner.grace.End()
+			inner.context.End()
 			inner.next(ctx)
 			inner.runs.Store(true)
 			event.From.Request()
-			err = made(inner.grace, deliver)
-			inner.grace.Begin()
+			err = made(inner.context, deliver)
+			inner.context.Begin()
 			inner.runs.Store(false)
 			if out.Stopped() || ctx.Err() != nil || err != nil && !inner.interrupted() && !inner.outerFailed.Load() {
 				return err

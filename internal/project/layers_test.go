@@ -36,7 +36,6 @@ var layers = map[string][]string{
 	"internal/timer":              {"internal/ending"},
 	"internal/attempt":            {},
 	"internal/ending":             {},
-	"internal/grace":              {},
 	"internal/judge":              {},
 	"internal/marble":             {},
 	"internal/project":            {}, // tests only
@@ -44,7 +43,7 @@ var layers = map[string][]string{
 	"internal/handoff":            {"internal/ending"},
 	"internal/calls":              {"internal/judge"},
 	"internal/check":              {},
-	"internal/op":                 {"internal/timer", "internal/ending", "internal/grace", "internal/handoff"},
+	"internal/op":                 {"internal/timer", "internal/ending", "internal/handoff"},
 	"internal/virtual":            {"internal/timer"},
 }
 
