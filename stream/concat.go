@@ -2,7 +2,6 @@ package stream
 
 import (
 	"context"
-	"slices"
 
 	"github.com/retrywhen/retrywhen/internal/ending"
 )
@@ -14,24 +13,19 @@ import (
 //	other:                 --c--|
 //	Concat(other):  --a--b--c--|
 func (s Stream[T]) Concat(others ...Stream[T]) Stream[T] {
-	do(func() {
-		s.require("Concat")
-		requireAll("Concat", others)
-	})
-	rest := slices.Clone(others) // not others, which the literal above captures: with and without inlining differently
+	all := s.requireAll("Concat", others)
 	return func(ctx context.Context, yield func(T) bool) error {
 		stopped := false
 		deliver := ending.Until(&stopped, yield)
-		err := s(ctx, deliver)
-		for _, other := range rest {
-			if stopped || err != nil {
-				break
+		for _, s := range all {
+			err := s(ctx, deliver)
+			if stopped {
+				return nil
 			}
-			err = other(ctx, deliver)
+			if err != nil {
+				return err
+			}
 		}
-		if stopped {
-			return nil
-		}
-		return err
+		return nil
 	}
 }

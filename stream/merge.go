@@ -1,8 +1,6 @@
 package stream
 
 import (
-	"slices"
-
 	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/handoff"
 )
@@ -18,12 +16,10 @@ import (
 //
 // Each source runs on its own goroutine, except a source without others.
 func (s Stream[T]) Merge(others ...Stream[T]) Stream[T] {
-	s.require("Merge")
-	requireAll("Merge", others)
-	if len(others) == 0 {
+	all := s.requireAll("Merge", others)
+	if len(all) == 1 {
 		return s
 	}
-	all := slices.Concat([]Stream[T]{s}, others)
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {
 		in := handoff.NewReceiver[T](scope)
 		for _, s := range all {

@@ -20,6 +20,10 @@ func requireMin(name string, n, least int) {
 	}
 }
 
+// do calls f. The compiler counts a literal passed to do as a small part of the function around it, whatever the literal
+// contains, and inlines that function: a chain with a Range or a Take would be no loop otherwise.
+func do(f func()) { f() }
+
 // requireBuffer panics when n is negative, or when n values of T do not fit into the address space.
 func requireBuffer[T any](name string, n int) {
 	requireMin(name, n, 0)
@@ -44,15 +48,13 @@ func requirePeriod(name string, d time.Duration) {
 	}
 }
 
-// requireAll panics when one of the streams is nil.
-func requireAll[T any](operator string, others []Stream[T]) {
-	for i, s := range others {
-		if s == nil {
+// requireAll panics when s or one of the others is nil, and returns all of them.
+func (s Stream[T]) requireAll(operator string, others []Stream[T]) []Stream[T] {
+	s.require(operator)
+	for i, other := range others {
+		if other == nil {
 			panic(fmt.Sprintf("stream: %s: others[%d] is nil", operator, i))
 		}
 	}
+	return append([]Stream[T]{s}, others...)
 }
-
-// do calls f. The compiler counts a literal passed to do as a small part of the function around it, whatever the
-// literal contains. So that function can still be inlined, and a chain with it be one loop.
-func do(f func()) { f() }

@@ -87,7 +87,7 @@ func (f RetryHandlerFunc) Handle(failures Stream[Failure]) Stream[Failure] { ret
 // RetryWhen starts no goroutine. It keeps only the last failure, unless one run of the failures lags behind another.
 func (s Stream[T]) RetryWhen(h RetryHandler) Stream[T] {
 	s.require("RetryWhen")
-	do(func() { requireFunc(attempt.IsNil(h), "RetryWhen: h") })
+	requireFunc(attempt.IsNil(h), "RetryWhen: h")
 	return func(ctx context.Context, yield func(T) bool) error {
 		r := retrying[T]{source: s, handler: h, ctx: ctx, clock: timer.ClockFrom(ctx)}
 		r.deliver = func(v T) bool {

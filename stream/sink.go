@@ -52,21 +52,19 @@ func (s Stream[T]) Collect(ctx context.Context) ([]T, error) {
 // one value, such as a Timer, FromFunc or operators.Reduce, it is the way to a plain value.
 func (s Stream[T]) One(ctx context.Context) (first T, err error) {
 	s.require("One")
-	do(func() {
-		found := false
-		err = s(ctx, func(v T) bool {
-			if !found {
-				first, found = v, true
-			}
-			return false
-		})
-		switch {
-		case found:
-			err = nil
-		case err == nil:
-			err = ending.Error(ctx, ErrEmpty)
+	found := false
+	err = s(ctx, func(v T) bool {
+		if !found {
+			first, found = v, true
 		}
+		return false
 	})
+	switch {
+	case found:
+		err = nil
+	case err == nil:
+		err = ending.Error(ctx, ErrEmpty)
+	}
 	return first, err
 }
 
@@ -96,21 +94,19 @@ func (s Stream[T]) ForEach(ctx context.Context, f func(T)) error {
 //		}
 //		return err
 //	})
-func (s Stream[T]) TryForEach(ctx context.Context, f func(context.Context, T) error) (err error) {
+func (s Stream[T]) TryForEach(ctx context.Context, f func(context.Context, T) error) error {
 	s.require("TryForEach")
 	requireFunc(f == nil, "TryForEach: f")
-	do(func() {
-		var failure error
-		err = s(ctx, func(v T) bool {
-			if failure == nil {
-				failure = f(ctx, v)
-			}
-			return failure == nil
-		})
-		if failure != nil {
-			err = ending.Error(ctx, failure)
+	var failure error
+	err := s(ctx, func(v T) bool {
+		if failure == nil {
+			failure = f(ctx, v)
 		}
+		return failure == nil
 	})
+	if failure != nil {
+		return ending.Error(ctx, failure)
+	}
 	return err
 }
 
