@@ -215,17 +215,28 @@ func ExamplePolicy_Budget() {
 	p, _ := retry.Parse("linear d=1s budget=10,1,0.1")
 	b, ok := p.Budget()
 	fmt.Println(b, ok)
-	fmt.Println(p.With(retry.WithBudget(b.Clone()))) // a budget of its own
-	// Output:
-	// budget 10 of 10, cost 1, refund 0.1 true
-	// linear d=1s budget=10,1,0.1
+	// Output: budget 10 of 10, cost 1, refund 0.1 true
 }
 
+// One policy of the configuration is for several servers. A budget is one server's, so each gets its own.
 func ExampleBudget_Clone() {
-	b := retry.NewBudget(10, 1, 0.1)
-	b.Add(-4)
-	fmt.Println(b.Clone().Tokens())
-	// Output: 6
+	configured, err := retry.Parse("constant d=0s limit=5 budget=3,1,0.1")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	budget, _ := configured.Budget()
+	for _, server := range []string{"orders", "prices"} {
+		policy := configured.With(retry.WithBudget(budget.Clone()))
+		err := retry.Run(context.Background(), policy, func(context.Context) error { return errors.New("down") })
+		gaveUp, _ := errors.AsType[*retry.Error](err)
+		fmt.Printf("%s: %v after %d attempts\n", server, gaveUp.Cause, gaveUp.Attempts)
+	}
+	fmt.Println(budget)
+	// Output:
+	// orders: retry budget spent after 4 attempts
+	// prices: retry budget spent after 4 attempts
+	// budget 3 of 3, cost 1, refund 0.1
 }
 
 // A database that aborts a transaction because of another one wants it again soon. A database that is down does not.
