@@ -3,6 +3,8 @@ package stream
 import (
 	"context"
 	"time"
+
+	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
 // Delay holds each value for d before it delivers it. The source waits meanwhile, so values come at least d apart. The
@@ -22,14 +24,10 @@ func (s Stream[T]) Delay(d time.Duration) Stream[T] {
 		timer := newTimer(ctx)
 		stopped := false
 		var cause error
-		err := s(ctx, func(v T) bool {
-			if stopped {
-				return false
-			}
+		err := s(ctx, ending.Until(&stopped, func(v T) bool {
 			cause = timer.Wait(ctx, d)
-			stopped = cause != nil || !yield(v)
-			return !stopped
-		})
+			return cause == nil && yield(v)
+		}))
 		if stopped {
 			return cause
 		}

@@ -21,7 +21,10 @@ func (s Stream[T]) All(ctx context.Context) iter.Seq2[T, error] {
 	s.require("All")
 	return func(yield func(T, error) bool) {
 		stopped := false
-		err := s(ctx, ending.Until(&stopped, func(v T) bool { return yield(v, nil) }))
+		err := s(ctx, func(v T) bool {
+			stopped = stopped || !yield(v, nil)
+			return !stopped
+		})
 		if err != nil && !stopped {
 			var zero T
 			yield(zero, err)
@@ -146,18 +149,16 @@ func (s Stream[T]) Chans(ctx context.Context, buffer int) (<-chan T, <-chan erro
 		}()
 		done := ctx.Done()
 		stopped := false
-		err = s(ctx, func(v T) bool {
-			if closed(done) {
-				stopped = true
-				return false
+		err = s(ctx, ending.Until(&stopped, func(v T) bool {
+			if !closed(done) {
+				select {
+				case values <- v:
+					return true
+				case <-done:
+				}
 			}
-			select {
-			case values <- v:
-			case <-done:
-				stopped = true
-			}
-			return !stopped
-		})
+			return false
+		}))
 		if stopped {
 			err = ending.ContextError(ctx)
 		}

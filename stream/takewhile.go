@@ -1,10 +1,6 @@
 package stream
 
-import (
-	"context"
-
-	"github.com/retrywhen/retrywhen/internal/ending"
-)
+import "context"
 
 // TakeWhile yields values until f returns false for one, and ends there; that value is not delivered.
 //
@@ -15,7 +11,10 @@ func (s Stream[T]) TakeWhile(f func(T) bool) Stream[T] {
 	requireFunc(f == nil, "TakeWhile: f")
 	return func(ctx context.Context, yield func(T) bool) error {
 		stopped := false
-		err := s(ctx, ending.Until(&stopped, func(v T) bool { return f(v) && yield(v) }))
+		err := s(ctx, func(v T) bool {
+			stopped = stopped || !f(v) || !yield(v)
+			return !stopped
+		})
 		if stopped {
 			return nil
 		}
