@@ -202,37 +202,26 @@ func withTimeout(ctx context.Context, c stream.Clock, d time.Duration) (context.
 		return context.WithTimeout(ctx, d)
 	}
 	inner, cancel := context.WithCancelCause(ctx)
-	done := make(chan struct{})
-	pending := context.AfterFunc(inner, func() { close(done) })
-	timer := c.AfterFunc(d, func() { cancel(context.DeadlineExceeded) })
-	return timeoutContext{inner, done}, func() {
-		timer.Stop()
-		stopped := pending()
-		cancel(context.Canceled)
-		if stopped {
-			close(done)
-		}
+	pending := c.AfterFunc(d, func() { cancel(context.DeadlineExceeded) })
+	return timeoutContext{ctx, inner}, func() {
+		pending.Stop()
+		cancel(nil)
 	}
 }
 
-// timeoutContext is a context that ends by its own clock. It reports its parent's Deadline: a deadline on another clock
-// would mislead code that uses the system clock, such as network connections.
+// timeoutContext is a context that ends with inner, whose cause is its error. A context derived from it must not find
+// inner, because it would take inner's Err. So its values are those of the parent. So is its Deadline: one on another
+// clock would mislead code that uses the system clock, such as network connections.
 type timeoutContext struct {
-	context.Context
-	done chan struct{}
+	context.Context // the parent
+	inner           context.Context
 }
 
-// Done returns another channel than the inner context does, because a context derived from that one would take its Err.
-func (c timeoutContext) Done() <-chan struct{} { return c.done }
+func (c timeoutContext) Done() <-chan struct{} { return c.inner.Done() }
 
-// Err returns an error only when Done is closed, as package context promises.
 func (c timeoutContext) Err() error {
-	err := c.Context.Err()
-	if err == nil {
-		return nil
-	}
-	<-c.done // it is being closed
-	if context.Cause(c.Context) == context.DeadlineExceeded {
+	err := c.inner.Err()
+	if err != nil && context.Cause(c.inner) == context.DeadlineExceeded {
 		return context.DeadlineExceeded
 	}
 	return err
