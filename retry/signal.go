@@ -29,21 +29,6 @@ func (s *Signal) Fire() {
 	s.mu.Unlock()
 }
 
-func (s *Signal) notify(w chan<- struct{}) {
-	s.mu.Lock()
-	if s.waiters == nil {
-		s.waiters = make(map[chan<- struct{}]struct{})
-	}
-	s.waiters[w] = struct{}{}
-	s.mu.Unlock()
-}
-
-func (s *Signal) stop(w chan<- struct{}) {
-	s.mu.Lock()
-	delete(s.waiters, w)
-	s.mu.Unlock()
-}
-
 // Fires returns how often s has fired.
 func (s *Signal) Fires() uint64 {
 	s.mu.Lock()
@@ -65,12 +50,19 @@ func (c *config) fires() (n uint64) {
 // notify makes the policy's signals send to w until stop is called. A send that would block is skipped.
 func (c *config) notify(w chan<- struct{}) {
 	for _, s := range c.signals {
-		s.notify(w)
+		s.mu.Lock()
+		if s.waiters == nil {
+			s.waiters = make(map[chan<- struct{}]struct{})
+		}
+		s.waiters[w] = struct{}{}
+		s.mu.Unlock()
 	}
 }
 
 func (c *config) stop(w chan<- struct{}) {
 	for _, s := range c.signals {
-		s.stop(w)
+		s.mu.Lock()
+		delete(s.waiters, w)
+		s.mu.Unlock()
 	}
 }
