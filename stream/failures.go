@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/retrywhen/retrywhen/internal/attempt"
 	"github.com/retrywhen/retrywhen/internal/ending"
@@ -15,10 +14,10 @@ import (
 type failures struct {
 	mu       sync.Mutex
 	current  Failure
-	pending  bool        // current is not answered yet
-	received bool        // a run has yielded current
-	ran      atomic.Bool // there has been a run
-	closed   bool        // the subscription is over
+	pending  bool // current is not answered yet
+	received bool // a run has yielded current
+	ran      bool // there has been a run
+	closed   bool // the subscription is over
 	runs     []*failuresRun
 }
 
@@ -44,7 +43,7 @@ func (m *failures) post(next *attempt.Attempt) {
 // answered.
 func (m *failures) answer(n int) bool {
 	m.mu.Lock()
-	ok := (m.received || !m.ran.Load()) && (n == 0 || n == m.current.N)
+	ok := (m.received || !m.ran) && (n == 0 || n == m.current.N)
 	if ok {
 		m.pending = false
 	}
@@ -90,7 +89,7 @@ func (m *failures) run(ctx context.Context, yield func(Failure) bool) error {
 func (m *failures) enter() *failuresRun {
 	r := new(failuresRun)
 	m.mu.Lock()
-	m.ran.Store(true)
+	m.ran = true
 	if m.pending {
 		r.queue = append(r.queue, m.current)
 	}
