@@ -145,10 +145,18 @@ const firstWaits = 10_000
 // hourly is the most clients of the outage of an hour, whose attempts do not depend on their number.
 const hourly = 200
 
-// Run computes the choices. The clients' horizon is a week after the server's return.
+// retries returns the most retries of a client in an outage, so that a policy that hardly waits comes to an end. One for a
+// job needs no more: it makes at most MostAttempts in an hour, and once the server is back each failure of a client is in
+// a second in which the server serves others.
+func (c *Choose) retries(down time.Duration) int {
+	return MostAttempts*(1+int(down/time.Hour)) + c.Clients/c.Capacity
+}
+
+// Run computes the choices. A client is not served if it needs more than a week after the server's return, or more than
+// MostAttempts for each hour of the outage, whole or begun, and one for each second that the server needs for all.
 //
 // It returns a *FieldError and no result for a Choose that cannot be run. It returns a *StoppedError with the finished
-// strategies, and the recommended one of them, when ctx ends or a policy retries endlessly at one instant (ErrStuck).
+// strategies, and the recommended one of them, when ctx ends.
 func (c Choose) Run(ctx context.Context) (*Choices, error) {
 	check := checker{model: "Choose"}
 	check.count("Clients", c.Clients, 1, maxClients)
@@ -208,10 +216,14 @@ func (c Choose) Run(ctx context.Context) (*Choices, error) {
 					Policy: s.Policy, Placement: s.Placement, Processes: cmp.Or(c.Processes, s.Processes), Clients: c.Clients, Capacity: c.Capacity, Down: down, Arrive: arrive,
 					Seed: c.Seed + uint64(i%perChoice%c.Runs), Horizon: add(down, 7*24*time.Hour),
 				}
+				most := c.retries(down)
 				if hour {
-					o.Policy = s.Policy.With(retry.Limit(MostAttempts)) // more attempts are too many, whatever their number
+					most = MostAttempts // more attempts are too many, whatever their number
 					o.Clients = min(c.Clients, hourly)
 					o.Processes, o.Capacity, o.Horizon = min(o.Processes, o.Clients), o.Clients, down
+				}
+				if own, ok := s.Policy.Limit(); !ok || own > most {
+					o.Policy = s.Policy.With(retry.Limit(most))
 				}
 				res, err := o.Run(ctx)
 				if errors.Is(err, ErrHorizon) {

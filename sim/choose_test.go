@@ -65,22 +65,6 @@ func TestChooseLessThanOneWave(t *testing.T) {
 	}
 }
 
-// It helps under contention too: 100 clients need 240 calls, with full jitter 796.
-func TestTiledContention(t *testing.T) {
-	if raced {
-		t.Skip("means are compared without the race detector")
-	}
-	o := OCC{Policy: retry.New(backoff.Constant(2 * time.Second).Tiled()), Clients: 100, Network: DefaultNetwork}
-	s, err := sampled(t.Context(), o, 200)
-	if err != nil || math.Abs(s.Calls.Mean-240) > 5 {
-		t.Errorf("%v calls, %v; want 240", s.Calls.Mean, err)
-	}
-	o.Policy = classics()[2].Policy
-	if s, err = sampled(t.Context(), o, 200); err != nil || math.Abs(s.Calls.Mean-796) > 15 {
-		t.Errorf("full jitter: %v calls, %v; want 796", s.Calls.Mean, err)
-	}
-}
-
 func TestChooseTargets(t *testing.T) {
 	c := chosen(200)
 	names := func(c Choose) (meet []string, recommended string) {
@@ -138,6 +122,26 @@ func TestChooseTargets(t *testing.T) {
 	r := mustRun(t, c)
 	if x := r.Choices[0]; x.Meets || x.Outages[2].Unserved != 600 || r.Recommended != -1 {
 		t.Errorf("%+v", x)
+	}
+}
+
+// A policy that hardly waits comes to an end: its clients give up, and it is not recommended. Its own limit stays.
+func TestChooseOfPoliciesThatHardlyWait(t *testing.T) {
+	c := chosen(200)
+	for _, d := range []time.Duration{0, time.Nanosecond, 100 * time.Millisecond} {
+		c.Strategies = append(c.Strategies, Strategy{Name: d.String(), Policy: retry.New(backoff.Constant(d))})
+	}
+	c.Strategies = append(c.Strategies, Strategy{Name: "three", Policy: retry.New(backoff.Constant(0), retry.Limit(3))}, Strategy{Name: "job", Policy: retry.New(backoff.Constant(11 * time.Second).Tiled())})
+	c.Outages = []time.Duration{time.Minute}
+	r := mustRun(t, c)
+	if r.Recommended != 4 {
+		t.Errorf("number %d is recommended", r.Recommended)
+	}
+	for i, most := range []float64{411, 411, 411, 4} {
+		x := r.Choices[i]
+		if o := x.Outages[0]; x.Meets || o.Attempts != most || o.Unserved != 600 {
+			t.Errorf("%s: %+v, want %v attempts of each", x.Name, x, most)
+		}
 	}
 }
 

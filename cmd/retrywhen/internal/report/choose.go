@@ -167,6 +167,7 @@ func (x *Choices) Text(width int) []string {
 	}
 	header := []string{"backoff", "first wait", "attempts", "refusals", "served", "random: refusals", "served"}
 	var rows [][]string
+	never := ""
 	for i := range x.Result.Choices {
 		c := &x.Result.Choices[i]
 		mark := "  "
@@ -177,14 +178,17 @@ func (x *Choices) Text(width int) []string {
 			mark = "✗ "
 		}
 		together, random := served(c)
+		if together == "never" {
+			never = fmt.Sprintf(" Never: some clients need more than a week, or more than %d attempts in an hour.", sim.MostAttempts)
+		}
 		rows = append(rows, []string{mark + c.Name, axis.Time(c.FirstWait.P50), attempts(c), axis.Number(c.Refusals), together, axis.Number(c.Random.Refusals), random})
 	}
 	lines = append(lines, console.Fit(min(width, mostTable), header, rows, 1)...)
 	lines = append(lines, "")
 	say(fmt.Sprintf("▶: the job's backoff. ✗: misses a target. Clients: %s, in %s. Capacity per second: %s. %sFirst wait: the median for an operation that fails alone. "+
 		"Attempts: of a client, in an outage of an hour. Refusals: per client after the server's return, all outages together. "+
-		"Served: the time from the server's return until all are served, of the worst outage; at best %s. Random: the same if the clients do not come together, but at random times during the outage.",
-		Grouped(int64(x.of.Clients)), count(x.of.Processes, "process", "processes"), Grouped(int64(x.of.Capacity)), x.targets(), axis.Time(x.Result.Choices[0].Outages[0].Best)))
+		"Served: the time from the server's return until all are served, of the worst outage; at best %s. Random: the same if the clients do not come together, but at random times during the outage.%s",
+		Grouped(int64(x.of.Clients)), count(x.of.Processes, "process", "processes"), Grouped(int64(x.of.Capacity)), x.targets(), axis.Time(x.Result.Choices[0].Outages[0].Best), never))
 	return lines
 }
 
