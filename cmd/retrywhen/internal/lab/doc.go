@@ -1,8 +1,8 @@
 // Package lab is a web page that simulates clients of a server under chosen policies: whether a server recovers from a
 // standstill, the choice of a policy, and a server that comes back.
 //
-// The page begins with a story and a map, whose pictures need no script: see opening. They and the numbers of each tab's
-// first values are stored.
+// The page begins with a story and a map, whose pictures need no script. They and the numbers of each tab's first values
+// are in the folder stored, which TestStored writes.
 //
 // Numbers computes the page's numbers with package sim; the page's script only draws them. Handler serves the page and
 // the numbers. WriteSite writes the page for a file server, with a worker that computes the same numbers (see the

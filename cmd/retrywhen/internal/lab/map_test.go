@@ -14,7 +14,7 @@ import (
 	"github.com/retrywhen/retrywhen/sim"
 )
 
-var update = flag.Bool("update", false, "write map.txt, which takes minutes, or testdata")
+var update = flag.Bool("update", false, "write the files in stored, or testdata/map.txt, which takes minutes")
 
 // The map in the page is what the simulation computes. A sample is computed again, nightly a whole row.
 func TestMap(t *testing.T) {
@@ -33,7 +33,7 @@ func TestMap(t *testing.T) {
 				fmt.Fprintf(&text, "%s\t%s\n", mapName(p, stall), strings.Trim(fmt.Sprint(row), "[]"))
 			}
 		}
-		if err := os.WriteFile("map.txt", []byte(text.String()), 0o600); err != nil {
+		if err := os.WriteFile("testdata/map.txt", []byte(text.String()), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		return

@@ -83,6 +83,13 @@ func Numbers(ctx context.Context, kind, query string) (any, error) {
 	return result, nil
 }
 
+// mapScene computes the runs of a state, and shows the median one until the server has recovered.
+func mapScene(ctx context.Context, s State) (*scene, error) {
+	o := s.overload()
+	o.Work, o.Horizon = 0, 0
+	return newScene(ctx, o)
+}
+
 // parameters are the parameters of the address that set the simulations' fields.
 var parameters = map[string]string{
 	"Horizon": "watch", "Load": "load", "Service.Mean": "rate", "Trigger.For": "stall", "Failures": "failures",

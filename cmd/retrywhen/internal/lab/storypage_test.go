@@ -8,10 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"os"
-	"path/filepath"
 	"regexp"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -166,41 +163,6 @@ func TestPictureShowsTheEnd(t *testing.T) {
 		}
 		if want := plotBottom - float64(plotBottom-plotTop)*float64(peak)/(plotMost*s.rate); math.Abs(highest-want) > 0.1 {
 			t.Errorf("%s: the highest point is at %v, want %v for %d per second", policy, highest, want, peak)
-		}
-	}
-}
-
-// The pictures of a run and of the map are those in testdata; go test -run TestPicturesAreTheSame -update writes them.
-func TestPicturesAreTheSame(t *testing.T) {
-	if runtime.GOARCH != "amd64" {
-		t.Skip("other processors may differ in the last digit")
-	}
-	run, _ := figures(t, budgeted, storyWatch)
-	counts, err := parseMap(mapText)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var drawn strings.Builder
-	drawn.WriteString(run.HTML() + "\n" + run.label() + "\n")
-	mapPicture(&drawn, counts, 6, 15)
-	got := strings.ReplaceAll(drawn.String(), "><", ">\n<") + "\n"
-	file := filepath.Join("testdata", "pictures.txt")
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	left, right := strings.Split(got, "\n"), strings.Split(strings.ReplaceAll(string(want), "\r\n", "\n"), "\n")
-	if len(left) != len(right) {
-		t.Fatalf("%d lines, want %d", len(left), len(right))
-	}
-	for i := range left {
-		if left[i] != right[i] {
-			t.Errorf("%s:%d differs: %.300s, want %.300s", file, i+1, left[i], right[i])
 		}
 	}
 }

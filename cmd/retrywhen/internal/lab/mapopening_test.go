@@ -28,13 +28,6 @@ func mapState(policy, row, column int) State {
 	return s
 }
 
-// mapScene computes the runs of a state, and shows the median one until the server has recovered.
-func mapScene(ctx context.Context, s State) (*scene, error) {
-	o := s.overload()
-	o.Work, o.Horizon = 0, 0
-	return newScene(ctx, o)
-}
-
 // mapHTML writes the map, with the dot at the default load and stall, and the run of that dot.
 func mapHTML(ctx context.Context, b *strings.Builder) error {
 	counts, err := parseMap(mapText)

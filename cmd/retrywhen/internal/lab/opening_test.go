@@ -16,7 +16,7 @@ import (
 
 // storyStyle is in the page with the story, so that other pages do not have it.
 //
-//go:embed story.css
+//go:embed testdata/story.css
 var storyStyle string
 
 // The policies of the story.

@@ -17,13 +17,13 @@ import (
 //
 //	retrywhen sim boundary --stall STALL POLICY
 //
-// Computing them takes minutes. So they are in map.txt, which go test -run TestMap -update writes.
+// Computing them takes minutes. So they are in testdata/map.txt, which go test -run TestMap -update writes.
 const (
 	mapRuns  = 10
 	mapLoads = 19 // evenly spaced below the capacity
 )
 
-//go:embed map.txt
+//go:embed testdata/map.txt
 var mapText string
 
 // mapStalls are the lengths of the stall.
@@ -99,7 +99,7 @@ func mapLoad(column int) float64 {
 	return float64(column+1) / (mapLoads + 1) / report.DefaultOverload().Service.Mean.Seconds()
 }
 
-// parseMap returns the cells of map.txt, by policy, stall and load.
+// parseMap returns the cells of testdata/map.txt, by policy, stall and load.
 func parseMap(text string) ([][][]cell, error) {
 	rows := map[string][]cell{}
 	for line := range strings.Lines(text) {
@@ -126,7 +126,7 @@ func parseMap(text string) ([][][]cell, error) {
 	return all, nil
 }
 
-// mapName is the name of a row in map.txt.
+// mapName is the name of a row in testdata/map.txt.
 func mapName(p report.Strategy, stall time.Duration) string { return fmt.Sprintf("%s, %v", p, stall) }
 
 // safe returns the number of loads, from the lowest on, from which the server recovers in all runs.
