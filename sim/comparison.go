@@ -86,12 +86,13 @@ func (c Comparison) Run(ctx context.Context) ([]Figures, error) {
 
 // herdFigures are the figures of one run.
 type herdFigures struct {
-	first, total moments
-	end          time.Duration
-	most         int64
-	peak, dead   float64
-	cv           []float64
-	waits        int // the most retries of a job
+	total      moments
+	firstMost  int64
+	end        time.Duration
+	most       int64
+	peak, dead float64
+	cv         []float64
+	waits      int // the most retries of a job
 }
 
 func (r *HerdResult) figures(peakWindow, deadWindow time.Duration) *herdFigures {
@@ -102,9 +103,11 @@ func (r *HerdResult) figures(peakWindow, deadWindow time.Duration) *herdFigures 
 		if r.waits(k, &m); m.count > 0 {
 			f.waits = k + 1
 			f.cv[k] = m.spread().CV
+			if k == 0 {
+				f.firstMost = m.most
+			}
 		}
 	}
-	r.waits(0, &f.first)
 	r.lasts(&f.total)
 	times := r.sorted()
 	f.most, f.peak, _ = r.window(times, peakWindow)
@@ -125,7 +128,7 @@ func (s *sums) add(f *herdFigures) {
 	s.total += float64(total.Mean)
 	s.totalCV += total.CV
 	s.end += float64(f.end)
-	s.firstMost += float64(f.first.most)
+	s.firstMost += float64(f.firstMost)
 	s.most += float64(f.most)
 	s.peak += f.peak
 	s.dead += f.dead

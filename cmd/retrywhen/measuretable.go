@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/console"
 	"github.com/retrywhen/retrywhen/prove"
 )
@@ -101,16 +102,7 @@ func measuredTable(m prove.Measured, wide int) []string {
 func waitsText(waits []time.Duration) string {
 	var all []string
 	for _, d := range waits {
-		all = append(all, shortWait(d))
+		all = append(all, axis.Time(d))
 	}
 	return strings.Join(all, " ")
-}
-
-// shortWait writes a wait with three digits.
-func shortWait(d time.Duration) string {
-	unit := time.Duration(1)
-	for d >= 1000*unit {
-		unit *= 10
-	}
-	return d.Round(unit).String()
 }

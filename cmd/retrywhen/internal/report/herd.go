@@ -102,6 +102,7 @@ func (h Herd) Run(ctx context.Context) (*HerdResult, error) {
 func (h Herd) retries(ctx context.Context) (*HerdResult, error) {
 	r := &HerdResult{compared: compared{strategies: h.Strategies}, of: h, Jobs: h.Jobs, Runs: h.Runs, Strategies: []HerdStrategyResult{}}
 	var shortest time.Duration // windows are shorter than this herd
+	var stopped error
 	for _, s := range h.Strategies {
 		x := HerdStrategyResult{Name: s.Title(), Policy: s}
 		retries := h.Retries
@@ -121,7 +122,8 @@ func (h Herd) retries(ctx context.Context) (*HerdResult, error) {
 		}
 		r.Strategies = append(r.Strategies, x)
 		if err != nil && ctx.Err() != nil {
-			return r, err
+			stopped = err
+			break
 		}
 		if herd.End > 0 && (shortest == 0 || herd.End < shortest) {
 			shortest = herd.End
@@ -129,7 +131,7 @@ func (h Herd) retries(ctx context.Context) (*HerdResult, error) {
 	}
 	r.PeakWindow = ChartBin(r.End())                       // the bars of the charts are those windows
 	r.DeadWindow = axis.Step(shortest, h.Jobs*h.Retries/3) // at random times about one in twenty windows is empty
-	return r, nil
+	return r, stopped
 }
 
 // unbudgeted returns the strategy without its budget: the jobs of a herd share none.
@@ -146,24 +148,24 @@ func (s Strategy) unbudgeted() Strategy {
 
 func must[T any](x T, err error) T {
 	if err != nil {
-		panic(err) // the text of a policy is one
+		panic(err) // the text of a policy is one, and a chart has few bins
 	}
 	return x
 }
 
-// AtOnce is the text of the peak over the mean when all retries come at one instant.
-const AtOnce = "all at once"
+// atOnce is the text of the peak over the mean when all retries come at one instant.
+const atOnce = "all at once"
 
-// PeakText returns the peak over the mean as a text.
-func PeakText(f *sim.Figures) string {
+// peakText returns the peak over the mean as a text.
+func peakText(f *sim.Figures) string {
 	if f.End == 0 {
-		return AtOnce
+		return atOnce
 	}
 	return axis.Number(f.PeakOverMean)
 }
 
-// DeadText returns the share of dead time as a text, "-" for a herd that takes no time.
-func DeadText(f *sim.Figures) string {
+// deadText returns the share of dead time as a text, "-" for a herd that takes no time.
+func deadText(f *sim.Figures) string {
 	if f.End == 0 {
 		return "-"
 	}
@@ -234,10 +236,7 @@ func (h *HerdResult) chart(s *HerdStrategyResult, width int) []string {
 	const barLines = 3
 	span := console.Span{Most: h.End(), Width: chartWidth(width)}
 	bin := span.Most/time.Duration(span.Width) + 1 // the last bin holds the end
-	load, err := s.Herd.Load(bin)
-	if err != nil {
-		return []string{err.Error()}
-	}
+	load := must(s.Herd.Load(bin))
 	lines := indent(console.Bars(load.Counts[:min(len(load.Counts), span.Width)], load.Peak, barLines), perSecond(load.Peak, bin))
 	return append(lines, indent([]string{span.Labels()}, "")...)
 }
@@ -285,8 +284,8 @@ func (h *HerdResult) panels(s *HerdStrategyResult, mostDots int, highest float64
 	step := max(s.Herd.Jobs*s.Herd.Retries/mostDots, 1)
 	name := s.Name
 	if s.Figures != nil {
-		if name = s.Name + ": " + AtOnce; s.Figures.End > 0 {
-			name = fmt.Sprintf("%s: peak %s in %s, %s × the mean", s.Name, axis.Number(s.Figures.Peak), axis.Time(h.PeakWindow), PeakText(s.Figures))
+		if name = s.Name + ": " + atOnce; s.Figures.End > 0 {
+			name = fmt.Sprintf("%s: peak %s in %s, %s × the mean", s.Name, axis.Number(s.Figures.Peak), axis.Time(h.PeakWindow), peakText(s.Figures))
 		}
 	}
 	dots = picture.Panel{
@@ -307,17 +306,13 @@ func (h *HerdResult) panels(s *HerdStrategyResult, mostDots int, highest float64
 	}
 	load = picture.Panel{X: x, Height: loadHeight}
 	load.X.Label = "time"
-	bin, counts, err := h.load(s)
-	if err != nil {
-		load.Title = err.Error()
-		return dots, load
-	}
+	bin := h.PeakWindow
 	i := slices.IndexFunc(h.Strategies, func(x HerdStrategyResult) bool { return x.Name == s.Name })
 	load.Y = picture.Axis{Most: highest, Ticks: axis.Numbers(highest, 3), Label: "retries in " + axis.Time(bin)}
-	all := make([]picture.Bar, len(counts))
-	for k, n := range counts {
+	var all []picture.Bar
+	for k, n := range must(s.Herd.Load(bin)).Counts {
 		from := bin * time.Duration(k)
-		all[k] = picture.Bar{From: from.Seconds(), To: min(from+bin, end+end/100).Seconds(), Height: float64(n)}
+		all = append(all, picture.Bar{From: from.Seconds(), To: min(from+bin, end+end/100).Seconds(), Height: float64(n)})
 	}
 	load.Marks = []picture.Mark{picture.Bars{Bars: all, Color: picture.Series(i)}}
 	return dots, load
@@ -339,25 +334,15 @@ func jobLines(r *sim.HerdResult) []picture.Point {
 	return points
 }
 
-// load returns the load of a strategy's chart, with bars of one width for all.
-func (h *HerdResult) load(x *HerdStrategyResult) (bin time.Duration, counts []int64, err error) {
-	bin = h.PeakWindow
-	load, err := x.Herd.Load(bin)
-	return bin, load.Counts, err
-}
-
 // highest returns the highest bar of all charts of the load.
 func (h *HerdResult) highest() float64 {
-	most := 1.0
-	for i := range h.Strategies {
-		if x := &h.Strategies[i]; x.Herd != nil {
-			_, counts, _ := h.load(x) // without counts if it fails
-			for _, n := range counts {
-				most = max(most, float64(n))
-			}
+	most := int64(1)
+	for _, x := range h.Strategies {
+		if x.Herd != nil {
+			most = max(most, must(x.Herd.Load(h.PeakWindow)).Peak)
 		}
 	}
-	return most
+	return float64(most)
 }
 
 // figures returns the figures of the comparison.
@@ -365,8 +350,8 @@ func (r *HerdResult) figures(f *sim.Figures) []Term {
 	cv := func(name string, x float64, help string) Term { return Term{name, fmt.Sprintf("%.2f", x), x, help} }
 	return []Term{
 		{"total", axis.Time(f.Total), f.Total.Seconds(), "the wait until a job's last retry, on average"},
-		{"peak/mean", PeakText(f), f.PeakOverMean, "the most retries in " + axis.Time(r.PeakWindow) + ", over the mean"},
-		{"dead", DeadText(f), f.DeadShare, "the share of windows of " + axis.Time(r.DeadWindow) + " without a retry"},
+		{"peak/mean", peakText(f), f.PeakOverMean, "the most retries in " + axis.Time(r.PeakWindow) + ", over the mean"},
+		{"dead", deadText(f), f.DeadShare, "the share of windows of " + axis.Time(r.DeadWindow) + " without a retry"},
 		cv("mean CV", f.MeanCV, "how much a wait varies from job to job: its standard deviation over its mean, on average over all waits"),
 		cv("total CV", f.TotalCV, "how much the total wait varies from job to job"),
 		{"peak", axis.Number(f.Peak), f.Peak, "the most retries in " + axis.Time(r.PeakWindow)},

@@ -23,8 +23,12 @@ func TestHerdWindows(t *testing.T) {
 	if r, err := h.Run(t.Context()); err != nil || r.PeakWindow <= 0 {
 		t.Errorf("%+v, %v: want windows that fit nanoseconds", r, err)
 	}
-	if r, err := h.Run(ended(t)); !errors.Is(err, context.Canceled) {
-		t.Errorf("%+v, %v: want the end of the context", r, err)
+	r, err := h.Run(ended(t))
+	if !errors.Is(err, context.Canceled) || r.PeakWindow <= 0 || r.DeadWindow <= 0 {
+		t.Errorf("%+v, %v: want windows, and the end of the context", r, err)
+	}
+	if panels := r.Figure().Panels; len(panels) != 0 {
+		t.Errorf("a picture of %d panels, want none", len(panels))
 	}
 }
 

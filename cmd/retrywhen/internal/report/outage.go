@@ -93,11 +93,8 @@ func (o Outage) Run(ctx context.Context) (*OutageResult, error) {
 	return r, nil
 }
 
-// End returns the end of the bin with the strategy's last attempt; 0 if there is no result.
+// End returns the end of the bin with the strategy's last attempt.
 func (x *OutageStrategyResult) End() time.Duration {
-	if x.Result == nil {
-		return 0
-	}
 	bin, n := x.Result.Traffic.Bin, time.Duration(len(x.Result.Traffic.Attempts))
 	if n > math.MaxInt64/bin {
 		return math.MaxInt64

@@ -1,8 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -52,21 +54,18 @@ func (r *OutageResult) Page() any {
 
 // sentence sets the sentence that compares the soonest and the latest end with the best possible one.
 func (o *outagePage) sentence(r *OutageResult) {
-	soonest, latest := extremes(r.Strategies, func(x *OutageStrategyResult) (float64, bool) {
-		if x.Result.Served < x.Result.Clients {
-			return 0, false
-		}
-		return float64(x.Result.End), true
-	})
-	if soonest == nil {
+	served := slices.DeleteFunc(slices.Clone(r.Strategies), func(x OutageStrategyResult) bool { return x.Result.Served < x.Result.Clients })
+	if len(served) == 0 {
 		return
 	}
+	byEnd := func(a, b OutageStrategyResult) int { return cmp.Compare(a.Result.End, b.Result.End) }
+	soonest, latest := slices.MinFunc(served, byEnd), slices.MaxFunc(served, byEnd)
 	o.Sentence = fmt.Sprintf("%s for a server that is down for %s. At best all are served %s after its return.",
 		count(o.Clients, "client waits", "clients wait"), axis.Time(r.Down), axis.Time(soonest.Best))
-	takes := func(x *OutageStrategyResult) {
+	takes := func(x OutageStrategyResult) {
 		o.Sentence += fmt.Sprintf(" %s takes %s, and %s.", quoted(x.Name), axis.Time(x.After), count(int(x.Result.FailuresAfter), "attempt fails", "attempts fail"))
 	}
-	if takes(soonest); latest != soonest {
+	if takes(soonest); latest.Name != soonest.Name {
 		takes(latest)
 	}
 }

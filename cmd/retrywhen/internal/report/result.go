@@ -55,22 +55,6 @@ func (c *compared) note(err error) string {
 	return note(err)
 }
 
-// extremes returns the elements with the smallest and with the largest value among those that have one; nil if none
-// has.
-func extremes[T any](all []T, value func(*T) (v float64, ok bool)) (least, most *T) {
-	var low, high float64
-	for i := range all {
-		v, ok := value(&all[i])
-		if ok && (least == nil || v < low) {
-			least, low = &all[i], v
-		}
-		if ok && (most == nil || v > high) {
-			most, high = &all[i], v
-		}
-	}
-	return least, most
-}
-
 // Progress returns the function to which a simulation reports its progress. It may be nil.
 type Progress func(what string) func(done, total int64)
 
