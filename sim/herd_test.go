@@ -127,27 +127,6 @@ func (r *HerdResult) Before(job, retry int) time.Duration {
 	return r.At(job, retry-1)
 }
 
-func TestOneProcessIsTheGoldenSequence(t *testing.T) {
-	all := newOperations(retry.New(backoff.Linear(1<<52).Tiled()), OneProcess, 1, newRand(1))
-	place := func(job int) float64 {
-		o := operation{policy: all.of(job)}
-		wait, err := o.fail(errFailed, 0, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return float64(wait) / (1 << 52)
-	}
-	before := place(0)
-	for k := range 1000 {
-		u := place(k + 1)
-		want := math.Mod(before+(math.Sqrt(5)-1)/2, 1)
-		if math.Abs(u-want) > 1e-12 {
-			t.Fatalf("number %d is %v after %v, want %v", k, u, before, want)
-		}
-		before = u
-	}
-}
-
 func TestByOrdinalFixesEveryDelayOfAJob(t *testing.T) {
 	r := mustRun(t, Herd{Policy: retry.New(backoff.Constant(time.Second).Jitter(jitter.Full)), Placement: ByOrdinal, Jobs: 100, Retries: 3, Seed: 5})
 	seen := map[time.Duration]bool{}

@@ -7,7 +7,6 @@ import (
 	"math"
 	"reflect"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -60,21 +59,6 @@ func TestOCCWithoutVarianceIsExact(t *testing.T) {
 		expo := mustRun(t, OCC{Policy: classics()[1].Policy, Clients: n, Network: still})
 		if expo.Calls != calls || expo.End != end || expo.Written != n {
 			t.Errorf("exponential, %d clients: %d calls in %v, want %d in %v", n, expo.Calls, expo.End, calls, end)
-		}
-	}
-}
-
-func TestOCCKeepsTheTimeOfEveryCall(t *testing.T) {
-	const ms = time.Millisecond
-	got := mustRun(t, OCC{Policy: retry.New(backoff.Constant(5 * ms)), Clients: 3, Network: still}).Times
-	want := []time.Duration{30 * ms, 30 * ms, 30 * ms, 75 * ms, 75 * ms, 120 * ms}
-	if !slices.Equal(got, want) {
-		t.Errorf("calls at %v, want %v", got, want)
-	}
-	for _, s := range classics() {
-		r := mustRun(t, OCC{Network: DefaultNetwork, Policy: s.Policy, Clients: 50, Seed: 2})
-		if int64(len(r.Times)) != r.Calls || !slices.IsSorted(r.Times) || r.Times[len(r.Times)-1] >= r.End {
-			t.Errorf("%s: %d times of %d calls, in order: %v", s.Name, len(r.Times), r.Calls, slices.IsSorted(r.Times))
 		}
 	}
 }
@@ -146,54 +130,15 @@ func TestOCCOfOneAndTwo(t *testing.T) {
 	}
 }
 
-// hundred has 10, 30 and 100 clients with each of the classics: 1,000 runs, 200 under the race detector.
-var hundred = sync.OnceValues(func() ([]SweepPoint, error) {
+// The means agree with published ones, which are taken to be of 1,000 runs too.
+func TestOCCOfAHundredAgreesWithKnownMeans(t *testing.T) {
 	runs := 1000
 	if raced {
 		runs = 200
 	}
-	return Sweep{Network: DefaultNetwork, Strategies: classics(), Clients: []int{10, 30, 100}, Runs: runs}.Run(context.Background())
-})
-
-// ofHundred returns the samples of 100 clients by the strategy's name.
-func ofHundred(t *testing.T) map[string]OCCSample {
-	t.Helper()
-	points, err := hundred()
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := map[string]OCCSample{}
-	for _, p := range points {
-		if p.Clients == 100 {
-			m[p.Strategy] = p.OCCSample
-		}
-	}
-	return m
-}
-
-func TestOCCOfAHundredInOrder(t *testing.T) {
-	s := ofHundred(t)
-	calls := []string{"full", "equal", "decorrelated", "exponential", "none"}
-	for i, name := range calls[1:] {
-		if less := calls[i]; s[less].Calls.Mean >= s[name].Calls.Mean {
-			t.Errorf("%s has %v calls, %s %v: want fewer", less, s[less].Calls.Mean, name, s[name].Calls.Mean)
-		}
-	}
-	times := []string{"none", "decorrelated", "full", "equal", "exponential"}
-	for i, name := range times[1:] {
-		if less := times[i]; s[less].End.Mean >= s[name].End.Mean {
-			t.Errorf("%s takes %v, %s %v: want less", less, s[less].End.Mean, name, s[name].End.Mean)
-		}
-	}
-}
-
-// The means agree with published ones, which are taken to be of 1,000 runs too.
-func TestOCCOfAHundredAgreesWithKnownMeans(t *testing.T) {
-	s := ofHundred(t)
-	for name, want := range map[string][2]float64{
-		"none": {2424, 2030}, "exponential": {1855, 63681}, "full": {796, 4910}, "equal": {812, 6607}, "decorrelated": {1002, 4589},
-	} {
-		got := s[name]
+	points := mustRun(t, Sweep{Network: DefaultNetwork, Strategies: classics(), Clients: []int{100}, Runs: runs})
+	for i, want := range [][2]float64{{2424, 2030}, {1855, 63681}, {796, 4910}, {812, 6607}, {1002, 4589}} {
+		got, name := points[i], points[i].Strategy
 		// The error of two samples, and the rounding of the published one.
 		both := math.Sqrt(1/float64(got.Runs) + 1.0/1000)
 		if z := (got.Calls.Mean - want[0]) / (got.Calls.SD*both + 0.1); math.Abs(z) >= 4 {
@@ -297,42 +242,6 @@ func TestOCCPlacesATiledClientAtItsFirstFailure(t *testing.T) {
 	}
 }
 
-func TestOCCOfAZeroNetworkTakesNoTime(t *testing.T) {
-	if r := mustRun(t, OCC{Policy: noWait, Clients: 10}); r.End != 0 || r.Calls != 10 || r.Written != 10 {
-		t.Errorf("got %d calls until %v, want 10 at once", r.Calls, r.End)
-	}
-}
-
-func TestOCCSameSeedSameBytes(t *testing.T) {
-	for _, s := range classics() {
-		o := OCC{Network: DefaultNetwork, Policy: s.Policy, Clients: 30, Seed: 5}
-		one := marshal(t, mustRun(t, o))
-		if two := marshal(t, mustRun(t, o)); one != two {
-			t.Errorf("%s: two runs differ", s.Name)
-		}
-		o.Seed++
-		if one == marshal(t, mustRun(t, o)) {
-			t.Errorf("%s: another seed gives the same", s.Name)
-		}
-	}
-}
-
-func TestOCCSampleIsOfItsRuns(t *testing.T) {
-	o := OCC{Network: DefaultNetwork, Policy: classics()[2].Policy, Clients: 20, Seed: 40}
-	var calls, end moments
-	for i := range 10 {
-		o.Seed = 40 + uint64(i)
-		r := mustRun(t, o)
-		calls.add(r.Calls)
-		end.add(int64(r.End))
-	}
-	o.Seed = 40
-	got, err := sampled(t.Context(), o, 10)
-	if want := (OCCSample{20, 10, calls.counts(), end.spread()}); err != nil || got != want {
-		t.Errorf("the sample is %+v, %v, want %+v", got, err, want)
-	}
-}
-
 func TestOCCStopsAtItsHorizon(t *testing.T) {
 	o := OCC{Policy: noWait, Clients: 10, Network: still, Horizon: 110 * time.Millisecond}
 	r, err := o.Run(t.Context())
@@ -363,11 +272,6 @@ func TestOCCStopsWithItsContext(t *testing.T) {
 			r, err := o.Run(ctx)
 			return r.Written, err
 		},
-		"Sample": func(ctx context.Context, o OCC) (int, error) {
-			o.Clients = 300
-			s, err := sampled(ctx, o, 1000)
-			return s.Runs, err
-		},
 		"Sweep": func(ctx context.Context, o OCC) (int, error) {
 			p, err := Sweep{Network: DefaultNetwork, Strategies: classics()[:1], Clients: []int{10, 20, 300}, Runs: 1000, Progress: o.Progress}.Run(ctx)
 			return len(p), err
@@ -396,10 +300,6 @@ func TestOCCProgress(t *testing.T) {
 	}{
 		"OCC": {700, func(progress func(done, total int64)) error {
 			_, err := OCC{Policy: noWait, Network: DefaultNetwork, Clients: 700, Progress: progress}.Run(t.Context())
-			return err
-		}},
-		"Sample": {millionths, func(progress func(done, total int64)) error {
-			_, err := sampled(t.Context(), OCC{Policy: noWait, Network: DefaultNetwork, Clients: 100, Progress: progress}, 150)
 			return err
 		}},
 		"Sweep": {millionths, func(progress func(done, total int64)) error {
@@ -452,17 +352,22 @@ func TestOCCRefusesInvalidFields(t *testing.T) {
 	}
 }
 
-func TestSweepIsOfItsSamples(t *testing.T) {
+func TestSweepIsOfItsRuns(t *testing.T) {
 	s := Sweep{Strategies: classics(), Clients: []int{5, 12}, Runs: 20, Network: DefaultNetwork, Seed: 77}
-	points, err := s.Run(t.Context())
-	if err != nil || len(points) != 10 {
-		t.Fatalf("%d points, %v", len(points), err)
+	points := mustRun(t, s)
+	if len(points) != 10 {
+		t.Fatalf("%d points", len(points))
 	}
 	for i, p := range points {
 		strategy := s.Strategies[i%5]
-		want, err := sampled(t.Context(), OCC{Network: DefaultNetwork, Policy: strategy.Policy, Clients: s.Clients[i/5], Seed: 77}, 20)
-		if err != nil || p.Strategy != strategy.Name || p.OCCSample != want {
-			t.Errorf("point %d is %+v, want %+v of %s, %v", i, p, want, strategy.Name, err)
+		var calls, end moments
+		for run := range uint64(20) {
+			r := mustRun(t, OCC{Network: DefaultNetwork, Policy: strategy.Policy, Clients: s.Clients[i/5], Seed: 77 + run})
+			calls.add(r.Calls)
+			end.add(int64(r.End))
+		}
+		if want := (OCCSample{s.Clients[i/5], 20, calls.counts(), end.spread()}); p.Strategy != strategy.Name || p.OCCSample != want {
+			t.Errorf("point %d is %+v, want %+v of %s", i, p, want, strategy.Name)
 		}
 	}
 	text := marshal(t, points[:1])

@@ -133,16 +133,6 @@ func TestOverloadIsMetastable(t *testing.T) {
 	}
 }
 
-// When the server drops the requests of callers that have left, the same retries do not keep it down.
-func TestOverloadDropsRequestsOfCallersThatLeft(t *testing.T) {
-	o := stalled(50, 5*time.Second, retrying(3))
-	o.Drop = true
-	r := mustRun(t, o)
-	if !recovered(r) || r.Dropped == 0 || r.Wasted > r.Dropped {
-		t.Errorf("recovered %v after %v; %d dropped, %d wasted", recovered(r), r.Recovery.After, r.Dropped, r.Wasted)
-	}
-}
-
 // Three layers with four attempts each make 64 calls. With a budget in each, or retries in one layer only, there are
 // far fewer.
 func TestOverloadLayersMultiply(t *testing.T) {
@@ -225,23 +215,6 @@ func TestOverloadLoops(t *testing.T) {
 	}
 }
 
-// Under a budget that is empty a caller's own loop calls without a pause: its backoff is gone with its retries. Docs
-// choosing.md has these figures.
-func TestALoopAroundABudget(t *testing.T) {
-	calls := map[bool]int64{}
-	for _, limited := range []bool{false, true} {
-		p := retry.New(backoff.Exponential(100*time.Millisecond, 2).Cap(10*time.Second).Jitter(jitter.Full), retry.Limit(3))
-		if limited {
-			p = p.With(retry.WithBudget(retry.NewBudget(10, 1, 0.1)))
-		}
-		r := mustRun(t, looping(p))
-		calls[limited] = r.Offered
-	}
-	if calls[true] < 5*calls[false] {
-		t.Errorf("%d requests with a budget, %d without", calls[true], calls[false])
-	}
-}
-
 // looping has 256 loops, and a server of 100 a second with a queue of 50 that refuses within 10 ms.
 func looping(p retry.Policy) Overload {
 	return Overload{
@@ -300,36 +273,6 @@ func TestTriggerFinishes(t *testing.T) {
 	}
 	if got := (Trigger{For: never}).finish(5, 1); got != never {
 		t.Errorf("a standstill for good ends at %v", got)
-	}
-}
-
-// The counts of a result add up.
-func TestOverloadSums(t *testing.T) {
-	for seed := range uint64(20) {
-		rng := rand.New(rand.NewPCG(seed, 9))
-		o := randomOverload(rng)
-		r, err := o.Run(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		sum := func(counts []int64) (n int64) {
-			for _, c := range counts {
-				n += c
-			}
-			return n
-		}
-		f := r.Flow
-		if sum(f.Arrived) != r.Operations || sum(f.Succeeded) != r.Succeeded || sum(f.Offered) != r.Offered || sum(f.Refused) != r.Refused || sum(f.Wasted) != r.Wasted {
-			t.Errorf("seed %d: the flow does not add up: %+v", seed, r)
-		}
-		if r.Succeeded+r.GivenUp > r.Operations || r.Served != r.Succeeded && len(o.Layers) == 1 || r.Served+r.Wasted+r.Dropped+r.Refused > r.Offered || int64(r.Latency.Count) != r.Succeeded {
-			t.Errorf("seed %d: it does not add up: %+v", seed, r)
-		}
-		for i := range f.Healthy {
-			if f.Healthy[i] > f.Arrived[i] {
-				t.Errorf("seed %d: %d of %d are healthy", seed, f.Healthy[i], f.Arrived[i])
-			}
-		}
 	}
 }
 

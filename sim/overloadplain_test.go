@@ -211,8 +211,24 @@ func TestOverloadAgreesWithThePlainOne(t *testing.T) {
 		if !slices.Equal(got, want) || !reflect.DeepEqual(r.Flow.Succeeded, p.succeededAt) || !reflect.DeepEqual(r.Flow.Offered, p.offeredAt) {
 			t.Fatalf("seed %d: operations, offered, succeeded, given up, refused, served, wasted, dropped, failed are %v, the plain one's %v\n%+v", seed, got, want, o)
 		}
+		sums := []int64{sum(r.Flow.Arrived), sum(r.Flow.Refused), sum(r.Flow.Wasted), int64(r.Latency.Count)}
+		if want := []int64{p.operations, p.refused, p.wasted, p.succeeded}; !slices.Equal(sums, want) {
+			t.Errorf("seed %d: arrived, refused, wasted, latencies are %v, want %v", seed, sums, want)
+		}
+		for i, healthy := range r.Flow.Healthy {
+			if healthy > r.Flow.Arrived[i] {
+				t.Errorf("seed %d: %d of %d are healthy", seed, healthy, r.Flow.Arrived[i])
+			}
+		}
 		if len(p.latency) > 0 && (r.Latency.Most != slices.Max(p.latency) || r.Latency.Least != slices.Min(p.latency)) {
 			t.Errorf("seed %d: latencies are %+v", seed, r.Latency)
 		}
 	}
+}
+
+func sum(counts []int64) (n int64) {
+	for _, c := range counts {
+		n += c
+	}
+	return n
 }

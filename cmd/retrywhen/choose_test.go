@@ -154,21 +154,3 @@ func TestVerdictsAreOfSeveralRuns(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
-
-// A recommendation is from at least 20 runs of a server of 100 a second, and no sentence is about a job in it.
-func TestChooseOfASmallServer(t *testing.T) {
-	text, _, err := inProcess(t, "sim", "choose", "--clients=100", "--capacity=5", "--processes=10", "--runs=1", "--outages=2s")
-	text = strings.Join(strings.Fields(text), " ")
-	if err != nil || !strings.Contains(text, "of 20 runs") || !strings.Contains(text, "A server of 100 per second with a load of 80") ||
-		!strings.Contains(text, "processes=200") || strings.Count(text, "that stalls for") != 1 {
-		t.Errorf("%v\n%s", err, text)
-	}
-}
-
-// A wait of a person is not a target of a job. Without a target for the first wait the request stays as it is.
-func TestChooseWithoutATargetForTheWait(t *testing.T) {
-	args := []string{"--clients=40", "--runs=1", "--outages=2s"}
-	if a, b := choose(t, append(args, "--wait=0")...), choose(t, args...); a.Policies[0].Policy != b.Policies[0].Policy || !strings.Contains(a.Policies[0].Policy, "cap=2s") {
-		t.Errorf("%s; %s", a.Policies[0].Policy, b.Policies[0].Policy)
-	}
-}

@@ -133,11 +133,3 @@ func TestLabDefaultPort(t *testing.T) {
 		t.Errorf("where the port is busy the address is %s, and it says %q", address, p.err.String())
 	}
 }
-
-func TestLabRefuses(t *testing.T) {
-	for arg, want := range map[string]string{"--port=-1": "--port is -1, want 0 to 65535", "--port=65536": "--port is 65536", "linear d=1": "has no unit"} {
-		if _, _, err := inProcess(t, "lab", arg); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", arg, err, want)
-		}
-	}
-}

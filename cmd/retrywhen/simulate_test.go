@@ -8,14 +8,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
 	"github.com/retrywhen/retrywhen/sim"
 )
 
@@ -37,58 +35,6 @@ func TestWriteFileIsWholeOrNothing(t *testing.T) {
 	info, err := os.Stat(name)
 	if text, _ := os.ReadFile(name); err != nil || string(text) != "all" || len(left) != 1 || info.Mode().Perm()&0o444 != 0o444 {
 		t.Errorf("%q, %v, %v, %v", text, left, info.Mode(), err)
-	}
-}
-
-func TestSimHerdAnswersTheOpenQuestion(t *testing.T) {
-	out, _, err := inProcess(t, "sim", "herd", "--json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got struct {
-		PeakWindow, DeadWindow time.Duration
-		Strategies             []struct{ Figures sim.Figures }
-	}
-	if err := json.Unmarshal([]byte(out), &got); err != nil {
-		t.Fatal(err)
-	}
-	question := report.DefaultHerd()
-	comparison := sim.Comparison{Jobs: question.Jobs, Retries: question.Retries, Runs: 200, PeakWindow: got.PeakWindow, DeadWindow: got.DeadWindow}
-	for _, s := range question.Strategies {
-		comparison.Strategies = append(comparison.Strategies, s.Sim())
-	}
-	figures, err := comparison.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, f := range figures {
-		if !reflect.DeepEqual(got.Strategies[i].Figures, f) {
-			t.Errorf("%+v\nwant\n%+v", got.Strategies[i].Figures, f)
-		}
-	}
-}
-
-// The text and the JSON show the same figures, also for strategies of different lengths.
-func TestSimHerdHasOneSetOfFigures(t *testing.T) {
-	args := []string{"sim", "herd", "constant d=1s jitter=full", "constant d=20s jitter=full", "exponential base=1s factor=3 jitter=full"}
-	text, _, err := inProcess(t, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, _, err := inProcess(t, append(args, "--json")...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var result struct {
-		Strategies []struct{ Figures sim.Figures }
-	}
-	if err := json.Unmarshal([]byte(out), &result); err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range result.Strategies {
-		if want := report.PeakText(&s.Figures); !strings.Contains(text, " "+want+" ") {
-			t.Errorf("peak/mean %v in JSON, and not in\n%s", want, text)
-		}
 	}
 }
 
@@ -132,46 +78,6 @@ func TestSimText(t *testing.T) {
 					}
 				}
 			})
-		}
-	}
-}
-
-// The last column of the chart has the last retries.
-func TestHerdChartIsWhole(t *testing.T) {
-	out, _, err := inProcess(t, "sim", "herd", "--runs=1", "--retries=3", "constant d=10s")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if bars := strings.Count(out, "█"); bars != 3*3 {
-		t.Errorf("%d blocks, want 3 columns of 3\n%s", bars, out)
-	}
-}
-
-func TestSimOCCReproducesTheFigures(t *testing.T) {
-	out, _, err := inProcess(t, "sim", "occ", "--runs=20", "--points=2", "--json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got struct{ Points []sim.SweepPoint }
-	if err := json.Unmarshal([]byte(out), &got); err != nil {
-		t.Fatal(err)
-	}
-	calls, end := map[string]float64{}, map[string]time.Duration{}
-	for _, p := range got.Points {
-		if p.Clients == 100 {
-			calls[p.Strategy], end[p.Strategy] = p.Calls.Mean, p.End.Mean
-		}
-	}
-	for _, order := range [][]string{{"full", "equal", "decorrelated", "exponential", "none"}} {
-		for i := range order[1:] {
-			if calls[order[i]] >= calls[order[i+1]] {
-				t.Errorf("%s takes %.0f calls, %s %.0f", order[i], calls[order[i]], order[i+1], calls[order[i+1]])
-			}
-		}
-	}
-	for _, order := range [][]string{{"none", "decorrelated"}, {"full", "equal"}, {"equal", "exponential"}} {
-		if end[order[0]] >= end[order[1]] {
-			t.Errorf("%s takes %v, %s %v", order[0], end[order[0]], order[1], end[order[1]])
 		}
 	}
 }
@@ -249,14 +155,6 @@ func TestSimHorizonBeforeTheFirst(t *testing.T) {
 	}
 }
 
-// One policy's waits are too long for the figures. The other has its figures.
-func TestSimHerdPastTheLongestDuration(t *testing.T) {
-	out, errOut, err := inProcess(t, "sim", "herd", "-n15", "far: exponential base=70h factor=2 jitter=default", "near: linear d=1s")
-	if err != nil || !strings.Contains(errOut, "the horizon is reached") || !strings.Contains(out, "The sum of its waits is more than 292y.") || !strings.Contains(out, "near   ") {
-		t.Errorf("%v\n%s%s", err, errOut, out)
-	}
-}
-
 // The default horizon and the end of the time axis do not overflow.
 func TestSimOutageOfCenturies(t *testing.T) {
 	for _, form := range [][]string{{}, {"--json"}, {"-o", filepath.Join(t.TempDir(), "x.svg")}} {
@@ -321,26 +219,6 @@ func TestSimJSONIsSmall(t *testing.T) {
 		args = append([]string{"sim"}, args...)
 		if short, _, err := inProcess(t, append(args, "--json")...); err != nil || len(short) > 10_000 {
 			t.Errorf("%v: %v, %d bytes", args, err, len(short))
-		}
-	}
-}
-
-// The page of each simulation opens at its tab with its figures.
-func TestSimPages(t *testing.T) {
-	for name, test := range map[string]struct {
-		args []string
-		want string
-	}{
-		"outage": {[]string{"--clients=40", "mine: linear d=1s limit=2"}, "mine: linear d=1s limit=2"},
-		"choose": {[]string{"--clients=100", "--runs=1", "--outages=3s,7s"}, "choose"},
-	} {
-		file := filepath.Join(t.TempDir(), "x.html")
-		if _, _, err := inProcess(t, append(append([]string{"sim", name}, test.args...), "-o", file)...); err != nil {
-			t.Fatal(err)
-		}
-		page, err := os.ReadFile(file)
-		if err != nil || !strings.Contains(string(page), test.want) || !strings.Contains(string(page), "</html>") {
-			t.Errorf("%s: %v, a page of %d bytes", name, err, len(page))
 		}
 	}
 }

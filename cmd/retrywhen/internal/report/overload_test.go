@@ -43,21 +43,6 @@ func TestOverloadVerdicts(t *testing.T) {
 	}
 }
 
-// Random failures that are answered in time are healthy, with any number of retries.
-func TestOverloadWithRandomFailures(t *testing.T) {
-	o := DefaultOverload()
-	o.Load, o.Failures = 10, 0.02
-	r, err := o.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, x := range r.Strategies {
-		if x.Grade() != Well {
-			t.Errorf("%s: %s", x.Name, x.Verdict())
-		}
-	}
-}
-
 // Without a Bin the bins are as wide as the longest run needs.
 func TestOverloadOfALongStall(t *testing.T) {
 	o := DefaultOverload()
@@ -147,22 +132,6 @@ func TestOverloadVerdictOfOneRun(t *testing.T) {
 		if got := x.Verdict(); got != want {
 			t.Errorf("%v: %q, want %q", verdict, got, want)
 		}
-	}
-}
-
-func TestOverloadRuns(t *testing.T) {
-	o := DefaultOverload()
-	o.Runs, o.Load, o.Horizon = 5, 40, time.Minute
-	r, err := o.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if three, budget := r.Strategies[0].Runs, r.Strategies[1].Runs; three.Recovered != 0 || budget.Recovered != 5 || budget.Runs != 5 {
-		t.Errorf("%+v, %+v", three, budget)
-	}
-	text := strings.Join(r.Text(100), "\n")
-	if !strings.Contains(text, "0 of 5") || !strings.Contains(text, "5 of 5") {
-		t.Error(text)
 	}
 }
 

@@ -13,14 +13,6 @@ func herdOf(t *testing.T, texts ...string) Herd {
 	return Herd{Strategies: strategies(t, texts...), Jobs: 100, Retries: 5}
 }
 
-// An outage has clients that do not retry.
-func TestPolicyThatDoesNotRetry(t *testing.T) {
-	o, err := Outage{Strategies: strategies(t, "linear d=1s limit=0"), Outage: sim.Outage{Clients: 3, Capacity: 1}}.Run(t.Context())
-	if err != nil || o.Strategies[0].Result.Served != 1 || o.Strategies[0].Result.GivenUp != 2 {
-		t.Errorf("%v, %+v", err, o)
-	}
-}
-
 // After 40 doublings without a cap the waits are longer than a Duration can be. The other strategies are shown.
 func TestHerdOfWaitsPastTheLongestDuration(t *testing.T) {
 	h := herdOf(t, "far: exponential base=1s factor=2", "at times: exponential base=70h factor=2 jitter=default limit=15", "near: linear d=1s")
@@ -44,13 +36,6 @@ func TestHerdIgnoresABudget(t *testing.T) {
 	r, err := herdOf(t, "with: linear d=1s budget=10,1,0.1", "without: linear d=1s").Run(t.Context())
 	if err != nil || r.Strategies[0].Figures.Peak != r.Strategies[1].Figures.Peak || r.Strategies[0].Herd.End != r.Strategies[1].Herd.End || r.Strategies[0].Name != "with" {
 		t.Errorf("%+v, %v", r, err)
-	}
-}
-
-func TestOutageThatTakesNoTime(t *testing.T) {
-	o, err := Outage{Strategies: strategies(t, "constant d=0s"), Outage: sim.Outage{Clients: 3, Capacity: 1, Down: time.Second}}.Run(t.Context())
-	if err != nil || !strings.Contains(o.Page().(*outagePage).Strategies[0].Note, "retry endlessly at one instant") || o.Incomplete() == nil {
-		t.Errorf("%v, %+v", err, o)
 	}
 }
 
