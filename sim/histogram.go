@@ -23,10 +23,15 @@ func middle(i int) int64 {
 
 func (h *histogram) add(v int64) {
 	i := bucket(max(v, 0))
-	for len(h.counts) <= i {
-		h.counts = append(h.counts, 0)
-	}
+	h.grow(i + 1)
 	h.counts[i]++
+}
+
+// grow makes room for n buckets.
+func (h *histogram) grow(n int) {
+	if more := n - len(h.counts); more > 0 {
+		h.counts = append(h.counts, make([]int64, more)...)
+	}
 }
 
 // percentile returns the number that p percent of the count numbers do not exceed, with a relative error of at most

@@ -99,9 +99,7 @@ func (m *moments) merge(o *moments) {
 	m.sq += o.sq + float64(d*d*float64(m.count)*float64(o.count)/n)
 	m.mean += float64(d * float64(o.count) / n)
 	m.count += o.count
-	for len(m.histogram.counts) < len(o.histogram.counts) {
-		m.histogram.counts = append(m.histogram.counts, 0)
-	}
+	m.histogram.grow(len(o.histogram.counts))
 	for i, n := range o.histogram.counts {
 		m.histogram.counts[i] += n
 	}
