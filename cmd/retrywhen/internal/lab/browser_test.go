@@ -163,8 +163,8 @@ func (p *tab) set(id, value string) {
 
 // small returns the query of a tab with small charts.
 func small(tab Tab) string {
-	s := First(TabOutage)
-	s.Tab, s.Affected, s.Down, s.Watch = tab, 60, 15*time.Second, 50*time.Second
+	s := First(tab)
+	s.Affected, s.Down, s.Watch = 60, 15*time.Second, 50*time.Second
 	return "?" + s.Query().Encode()
 }
 
@@ -340,7 +340,7 @@ func browserControls(t *testing.T, ctx context.Context, address string) {
 	policy := func(sections ...string) []control {
 		all := append(sections, "golines")
 		return []control{
-			{"text", "exponential base=2s factor=2 cap=30s", all, nil},
+			{"text", "exponential base=2s factor=2 cap=30s limit=3", all, nil},
 			{"curve", "linear", all, nil},
 			{"p-d", "3s", all, nil},
 			{"curve", "exponential", all, nil},
