@@ -56,7 +56,7 @@ func TestWrongUsage(t *testing.T) {
 		"sim overload --runs 100001":                    "overload: --runs is 100001, want 1 to 100000",
 		"lab -p 65536":                                  "lab: --port is 65536, want 0 to 65535",
 		"lab -p -1":                                     "lab: --port is -1, want 0 to 65535",
-		"lab liner":                                     `lab: "liner": unknown curve; did you mean linear?`,
+		"lab sidekiq sidekiq":                           `lab: there are two policies "sidekiq", want a name for each, as in "mine: sidekiq"`,
 		"show sidekiq --output=":                        `show: --output is "", want a name that ends in .svg or .html`,
 		"sim choose --outages x":                        `choose: --outages is "x", want durations separated by commas, as in 5s,1m`,
 		"sim overload --load x":                         `overload: --load is "x", want a number`,
