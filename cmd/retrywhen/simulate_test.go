@@ -17,6 +17,28 @@ import (
 	"github.com/retrywhen/retrywhen/sim"
 )
 
+// What docs/choosing.md says of gRPC's throttle is what its command computes.
+func TestGRPCInManyProcesses(t *testing.T) {
+	_ = os.Getenv("RETRYWHEN_DOCUMENTS") // so that the test is not cached when a document changes: .ci/run
+	document, err := os.ReadFile("../../docs/choosing.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, _, err := inProcess(t, "sim", "overload", "--runs", "60", "--json", "grpc processes=200")
+	var got struct {
+		Strategies []struct{ Runs sim.BoundaryPoint }
+	}
+	if err != nil || json.Unmarshal([]byte(out), &got) != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	r := got.Strategies[0].Runs
+	want := fmt.Sprintf("in %d of %d runs after %.0f to %.0f s, and in %d later (`retrywhen sim overload --runs 60 \"grpc processes=200\"`)",
+		r.Recovered, r.Runs, r.After.Least.Seconds(), r.After.Most.Seconds(), r.Late)
+	if !strings.Contains(strings.Join(strings.Fields(string(document)), " "), want) {
+		t.Errorf("docs/choosing.md does not say %q", want)
+	}
+}
+
 // A file that cannot be written whole is not written at all.
 func TestWriteFileIsWholeOrNothing(t *testing.T) {
 	folder := t.TempDir()
