@@ -71,8 +71,6 @@ func TestCheckCalls_WrongCallers(t *testing.T) {
 		{"Retry-After is not read", byLoop{ignores: func(string) bool { return true }}.caller, "early", "before the time that Retry-After says"},
 		{"Retry-After is not read as a date", byLoop{ignores: func(h string) bool { return len(h) > 5 }}.caller, "early", ""},
 		{"a POST without a key", post.caller, "unsafe", "it sent a POST again"},
-		{"a POST with another key", post.with(func(c *byLoop) { c.key = func(n int) string { return fmt.Sprint("key ", n) } }).caller, "unsafe", ""},
-		{"a PATCH after 500", byLoop{method: http.MethodPatch, refuses: true}.caller, "unsafe", "PATCH"},
 		{"a body that is read once", func(dial reconnecttest.Dial) func(context.Context) (string, error) {
 			body := once("order")
 			return byLoop{method: http.MethodPut, body: func(int) io.Reader { return io.MultiReader(body) }}.caller(dial)
@@ -84,7 +82,6 @@ func TestCheckCalls_WrongCallers(t *testing.T) {
 		}}.caller, "body", "request 2 has no X-Tenant"},
 		{"half an answer", byLoop{read: func(r io.Reader) ([]byte, error) { b, _ := io.ReadAll(r); return b, nil }}.caller, "half", `it took "{\"ok\"" for the whole answer "{\"ok\":true}"`},
 		{"each status is retried", byLoop{retries: func(int) bool { return true }}.caller, "vain", "it sent the same request again after 400"},
-		{"a 404 is retried", byLoop{retries: func(status int) bool { return status == 404 || status >= 500 && status != 501 }}.caller, "vain", "404"},
 		{"no error", byLoop{swallows: true}.caller, "swallowed", `nothing succeeded, and it returned no error, but ""`},
 		{"too often", byLoop{attempts: -1, wait: func(int) time.Duration { return jittered(time.Second) }}.caller, "storm", "in 30s, for one call"},
 		{"two layers", byLoop{layers: 1, attempts: 6, wait: func(int) time.Duration { return jittered(500 * time.Millisecond) }}.caller, "storm, vain", ""},

@@ -21,19 +21,16 @@ import (
 
 // byHand is a client of serveLines without the library: a loop, bufio, and deadlines. The zero value is right.
 type byHand struct {
-	keepOpen      bool                                                // it does not close its connections
-	greeting      bool                                                // it expects a first line before the others
-	noTimeout     func(connection int) bool                           // of its reads
-	noHandshake   func(connection int) bool                           // no timeout of the greeting
-	dialUnder     func(context.Context) context.Context               // the context of its dial
-	wait          func(connection, attempts, lines int) time.Duration // after a connection with so many lines
-	position      func(last, line int) int                            // after a line
-	disconnected  func(last *int, lines int)
-	ignoreContext bool // in its waits
-	tries         int  // 0: without a limit
-	onEnd         func() error
-	again         bool // it reads on after an error
-	keepAlive     bool // it writes without a pause
+	keepOpen     bool                                                // it does not close its connections
+	greeting     bool                                                // it expects a first line before the others
+	noTimeout    func(connection int) bool                           // of its reads
+	noHandshake  func(connection int) bool                           // no timeout of the greeting
+	dialUnder    func(context.Context) context.Context               // the context of its dial
+	wait         func(connection, attempts, lines int) time.Duration // after a connection with so many lines
+	disconnected func(last *int, lines int)
+	tries        int  // 0: without a limit
+	again        bool // it reads on after an error
+	keepAlive    bool // it writes without a pause
 
 	closesLate func(connection int, err error, lines int) bool // whether it closes a connection that has ended only with itself
 	noWait     func(err error, lines int) bool                 // whether it connects at once
@@ -65,9 +62,6 @@ func (c byHand) run(ctx context.Context, dial reconnecttest.Dial, got func(strin
 		if c.after != nil {
 			c.after(ctx, connection, lines)
 		}
-		if err == io.EOF && c.onEnd != nil {
-			return c.onEnd()
-		}
 		if c.disconnected != nil {
 			c.disconnected(&last, lines)
 		}
@@ -84,12 +78,8 @@ func (c byHand) run(ctx context.Context, dial reconnecttest.Dial, got func(strin
 		if c.noWait != nil && c.noWait(err, lines) {
 			continue
 		}
-		done := ctx.Done()
-		if c.ignoreContext {
-			done = nil
-		}
 		select {
-		case <-done:
+		case <-ctx.Done():
 		case <-time.After(wait):
 		}
 	}
@@ -156,11 +146,7 @@ func (c byHand) connect(ctx context.Context, dial reconnecttest.Dial, connection
 		}
 		lines++
 		got(strings.TrimSpace(line))
-		if c.position != nil {
-			*last = c.position(*last, number(0, line))
-		} else {
-			*last = number(0, line)
-		}
+		*last = number(0, line)
 	}
 }
 
@@ -208,22 +194,13 @@ func absolute(_, i int) int { return i }
 
 // eventSource is a client of serveEvents over net/http. The zero value is right.
 type eventSource struct {
-	half    bool   // it takes an event before its empty line
-	noID    bool   // it does not send Last-Event-ID
-	timeout string // "none", "whole": of the whole response
-	status  bool   // it ends at an error of the transport
-	wait    func(attempts int) time.Duration
+	half   bool // it takes an event before its empty line
+	status bool // it ends at an error of the transport
 }
 
 func (c eventSource) run(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
 	transport := &http.Transport{DialContext: dial, ResponseHeaderTimeout: time.Minute}
-	if c.timeout == "none" {
-		transport.ResponseHeaderTimeout = 0
-	}
 	client := &http.Client{Transport: transport}
-	if c.timeout == "whole" {
-		client.Timeout = 500 * time.Millisecond
-	}
 	defer transport.CloseIdleConnections()
 	id, attempts := "", 0
 	for ctx.Err() == nil {
@@ -233,13 +210,9 @@ func (c eventSource) run(ctx context.Context, dial reconnecttest.Dial, got func(
 		}
 		attempts++
 		wait := min(time.Minute, time.Second<<min(attempts, 10))
-		wait = wait/2 + rand.N(wait/2)
-		if c.wait != nil {
-			wait = c.wait(attempts)
-		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(wait):
+		case <-time.After(wait/2 + rand.N(wait/2)):
 		}
 	}
 	return context.Cause(ctx)
@@ -252,7 +225,7 @@ func (c eventSource) connect(ctx context.Context, client *http.Client, id *strin
 	if err != nil {
 		return err
 	}
-	if *id != "" && !c.noID {
+	if *id != "" {
 		request.Header.Set("Last-Event-ID", *id)
 	}
 	response, err := client.Do(request)
@@ -262,9 +235,6 @@ func (c eventSource) connect(ctx context.Context, client *http.Client, id *strin
 	defer response.Body.Close()
 	silence := time.AfterFunc(30*time.Second, cancel)
 	defer silence.Stop()
-	if c.timeout == "none" {
-		silence.Stop()
-	}
 	next, data := "", ""
 	take := func() {
 		if data != "" {
@@ -275,9 +245,7 @@ func (c eventSource) connect(ctx context.Context, client *http.Client, id *strin
 	}
 	for in := bufio.NewScanner(response.Body); ; {
 		more := in.Scan()
-		if c.timeout != "none" {
-			silence.Reset(30 * time.Second)
-		}
+		silence.Reset(30 * time.Second)
 		if !more {
 			if c.half {
 				take()
@@ -304,12 +272,7 @@ func cmpOr(err, other error) error {
 
 // machine is a client of serveLines with a goroutine that reads, channels, and timers. The zero value is right.
 type machine struct {
-	leaks     bool // the reader is not waited for
-	keepOpen  bool // a silent connection stays open
-	noTimer   bool // silence is not noticed
-	ahead     bool // what the reader has read is dropped when the connection breaks
-	closeLate bool // the context is only looked at when a line comes
-	storm     bool // no wait
+	ahead bool // what the reader has read is dropped when the connection breaks
 }
 
 func (c machine) run(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
@@ -347,23 +310,14 @@ func (c machine) run(ctx context.Context, dial reconnecttest.Dial, got func(stri
 			}()
 			_, err = fmt.Fprintln(conn, last)
 			silence := time.NewTimer(30 * time.Second)
-			done := ctx.Done()
-			if c.closeLate {
-				done = nil
-			}
-			timeout := silence.C
-			if c.noTimer {
-				timeout = nil
-			}
-			silent := false
 			for err == nil {
 				select {
-				case <-done:
+				case <-ctx.Done():
 					err = ctx.Err()
 				case <-broken:
 					err = io.ErrUnexpectedEOF
-				case <-timeout:
-					err, silent = errors.New("silence"), true
+				case <-silence.C:
+					err = errors.New("silence")
 				case m := <-lines:
 					if err = m.err; err == nil && strings.TrimSpace(m.line) != "" {
 						if c.ahead {
@@ -376,23 +330,16 @@ func (c machine) run(ctx context.Context, dial reconnecttest.Dial, got func(stri
 				}
 			}
 			close(over)
-			left := c.keepOpen && silent || c.leaks && ctx.Err() != nil
-			if !left {
-				_ = conn.Close()
-				<-read
-			}
+			_ = conn.Close()
+			<-read
 			if c.ahead {
 				last = keep
 			}
 		}
-		wait := pauseFor()
-		if c.storm {
-			wait = 0
-		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(wait):
+		case <-time.After(pauseFor()):
 		}
 	}
 }

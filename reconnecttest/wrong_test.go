@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -142,13 +141,9 @@ func welcomed(ctx context.Context, dial reconnecttest.Dial, got func(string)) er
 // pauseFor returns a wait that need not grow.
 func pauseFor() time.Duration { return 5*time.Second + rand.N(time.Second) }
 
-// others are faults in five styles: operators (wrongClients), a loop over connect, a client of TCP by hand, one of
-// net/http, and one of goroutines and channels.
+// others are faults that the other tests do not have, in five styles: operators, a loop over connect, a client of TCP by
+// hand, one of net/http, and one of goroutines and channels.
 var others = []wrong{
-	{"TCP: no timeout at all", prove.Silent, of(serveLines(events), byHand{noTimeout: always}.run)},
-	{"TCP: the position is one too far", prove.Lost, of(serveLines(events), byHand{position: func(_, line int) int { return min(events, line+1) }}.run)},
-	{"TCP: the position is one too low", prove.Repeated, of(serveLines(events), byHand{position: func(_, line int) int { return line - 1 }}.run)},
-	{"TCP: the position never moves", prove.Repeated, of(serveLines(events), byHand{position: func(last, _ int) int { return last }}.run)},
 	{"TCP: the position starts over when a connection had no line", prove.Repeated, of(serveLines(events), byHand{disconnected: func(last *int, lines int) {
 		if lines == 0 {
 			*last = 0
@@ -162,43 +157,16 @@ var others = []wrong{
 			}
 		}}.run(ctx, dial, got)
 	})},
-	{"TCP: it never waits", prove.Hot, of(serveLines(events), byHand{wait: func(int, int, int) time.Duration { return 0 }}.run)},
 	{"TCP: it waits a millisecond", prove.Hot, of(serveLines(events), byHand{wait: func(int, int, int) time.Duration { return time.Millisecond }}.run)},
-	{"TCP: equal waits", prove.Jitter, of(serveLines(events), byHand{wait: func(int, int, int) time.Duration { return time.Second }}.run)},
 	{"TCP: waits without a longest one", prove.Cap, of(serveLines(events), byHand{wait: func(_, attempts, _ int) time.Duration { return pauseFor() << min(attempts, 20) }}.run)},
 	{"TCP: waits that never start over", prove.Reset, of(serveLines(events), byHand{wait: func(connection, _, _ int) time.Duration {
 		return min(time.Minute, (time.Second/2+rand.N(time.Second/2))<<min(connection, 20))
 	}}.run)},
-	{"TCP: a wait that ignores the context", prove.Late, of(serveLines(events), byHand{ignoreContext: true, wait: func(int, int, int) time.Duration { return 4*time.Second + pauseFor() }}.run)},
 	{"TCP: it gives up after three tries", prove.GaveUp, of(serveLines(events), byHand{tries: 3}.run)},
-	{"TCP: the end of a connection is its end", prove.Ended, of(serveLines(events), byHand{onEnd: func() error { return nil }}.run)},
 	{"TCP: it reads on after an error", prove.Hot, of(serveLines(events), byHand{again: true}.run)},
-	{"TCP: it writes without a pause", prove.Hot, of(serveLines(events), byHand{keepAlive: true}.run)},
-	{"TCP: no deadline in the handshake", prove.Silent, of(greeted(events), byHand{greeting: true, noHandshake: always}.run)},
-	{"HTTP: no timeout", prove.Silent, of(serveEvents(events, absolute), eventSource{timeout: "none"}.run)},
 	{"HTTP: half an event", prove.Foreign, of(serveEvents(events, absolute), eventSource{half: true}.run)},
-	{"HTTP: no Last-Event-ID", prove.Repeated, of(serveEvents(events, absolute), eventSource{noID: true}.run)},
 	{"HTTP: an error of the transport is its end", prove.GaveUp, of(serveEvents(events, absolute), eventSource{status: true}.run)},
-	{"HTTP: it never waits", prove.Hot, of(serveEvents(events, absolute), eventSource{wait: func(int) time.Duration { return 0 }}.run)},
-	{"HTTP: equal waits", prove.Jitter, of(serveEvents(events, absolute), eventSource{wait: func(int) time.Duration { return time.Second }}.run)},
-	{"goroutines: the reader is left", prove.Left, of(serveLines(events), machine{leaks: true}.run)},
-	{"goroutines: a silent connection stays open", prove.Left, of(serveLines(events), machine{keepOpen: true}.run)},
-	{"goroutines: no timer", prove.Silent, of(serveLines(events), machine{noTimer: true}.run)},
 	{"goroutines: it reads ahead", prove.Lost, of(serveLines(events), machine{ahead: true}.run)},
-	{"goroutines: it looks at the context when a line comes", prove.Late, of(serveLines(events), machine{closeLate: true}.run)},
-	{"goroutines: no wait", prove.Hot, of(serveLines(events), machine{storm: true}.run)},
-	{"loop: the end is the end", prove.Ended, feeding(func(connect connect) ints {
-		return func(ctx context.Context, yield func(int) bool) error {
-			at := 0
-			for {
-				err := connect(at).Timeout(time.Minute)(ctx, func(v int) bool { at = v; return yield(v) })
-				if err == nil || ctx.Err() != nil {
-					return err
-				}
-				pause(ctx, err)
-			}
-		}
-	})},
 	{"loop: one connection more for each break", prove.Repeated, feeding(func(connect connect) ints {
 		return func(ctx context.Context, yield func(int) bool) error {
 			at, breaks := 0, 0
@@ -213,24 +181,6 @@ var others = []wrong{
 				return pauseFor(), stopped
 			})(connect)(ctx, yield)
 		}
-	})},
-	{"operators: a Timeout for the first connection only", prove.Silent, feeding(func(connect connect) ints {
-		first := true
-		return operators.Resume(0, func(at int) ints {
-			st := connect(at).MustNotEnd(io.ErrUnexpectedEOF)
-			if first {
-				first = false
-				st = st.Timeout(30 * time.Second)
-			}
-			return st
-		}, latest, reconnect)
-	})},
-	{"operators: a dial that ignores its context", prove.Late, feeding(func(connect connect) ints {
-		return operators.Resume(0, func(at int) ints {
-			return func(ctx context.Context, yield func(int) bool) error {
-				return connect(at).MustNotEnd(io.EOF)(context.WithoutCancel(ctx), func(v int) bool { return ctx.Err() == nil && yield(v) })
-			}
-		}, latest, reconnect)
 	})},
 	{"operators: it gives up at a dial without an answer", prove.GaveUp, feeding(func(connect connect) ints {
 		return operators.Resume(0, func(at int) ints {
