@@ -145,15 +145,15 @@ func (c *check) measure(t *testing.T, reporter testing.TB) bool {
 	case r.values == 0:
 		wrong = fault(prove.Unjudged, "does it take all that comes, and does the server come to an end?", "it delivered %s and was not done in an hour", judge.Count(o.Count(), "value"))
 	}
+	compares := r.values > 0 && (wrong == nil || o.stuck != nil)
+	if compares {
+		wrong = append(wrong, c.judgeGrowth(o)...)
+	}
 	var g judge.Group
 	g.Add(o.where, o.timeline, wrong...)
-	c.tell(reporter, "undisturbed", &g)
-	if r.values == 0 || wrong != nil && o.stuck == nil {
+	if c.tell(reporter, "undisturbed", &g); !compares {
 		return false
 	}
-	var growth judge.Group
-	growth.Add(o.where, o.timeline, c.judgeGrowth(o)...)
-	c.tell(reporter, "undisturbed", &growth)
 	c.ref, c.of = o.Made()
 	c.ref, c.of = c.ref[:r.values], c.of[:r.values]
 	c.took, c.finite, c.Foreign, c.running = r.took, o.ended, o.timely, len(o.grown)
