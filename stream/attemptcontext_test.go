@@ -125,28 +125,6 @@ func TestWhatEndedAnAttemptsContextFirstCounts(t *testing.T) {
 	}
 }
 
-func TestWhatAnAttemptLeavesRunningIsCancelled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		long := []stream.Stream[int]{
-			stream.Range(0, 1000),
-			stream.Of(1).Repeat(1000),
-			stream.Range(0, 1000).Retry(1), // an attempt inside an attempt
-			stream.Range(0, 1000).Retry(1).Retry(1),
-		}
-		left := make(chan error, 2*len(long))
-		attempts(context.Background(), 1, func(ctx context.Context) {
-			for _, s := range long {
-				go func() { left <- s.ForEach(ctx, func(int) { time.Sleep(time.Second) }) }()
-			}
-		})
-		for range cap(left) {
-			if err := <-left; !errors.Is(err, context.Canceled) {
-				t.Errorf("got %v, want Canceled", err)
-			}
-		}
-	})
-}
-
 // A source that runs on under the context of an attempt that is over delivers nothing more.
 func TestWhatRunsOnAfterAnAttemptDeliversNothingMore(t *testing.T) {
 	for name, source := range map[string]stream.Stream[int]{

@@ -241,18 +241,6 @@ func TestFromCallbacks_EachRunListensAnew(t *testing.T) {
 	})
 }
 
-// With a Buffer after it a push returns when its value is held.
-func TestFromCallbacks_Buffer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := client{calls: []ev{{1 * ms, 1}, {2 * ms, 2}, {3 * ms, 3}}, lasts: 4 * ms}
-		err := stream.FromCallbacks(c.listen).Buffer(8).ForEach(t.Context(), func(int) { time.Sleep(time.Minute) })
-		if err != nil {
-			t.Error(err)
-		}
-		c.expect(t, map[int]outcome{1: {1 * ms, true}, 2: {2 * ms, true}, 3: {3 * ms, true}})
-	})
-}
-
 // A broker that sends again what was not acknowledged, through four callbacks at once, over connections that break at
 // random, to consumers that stop at random: each value is taken once, in the order of its callback.
 func TestFromCallbacks_Soak(t *testing.T) {

@@ -195,16 +195,6 @@ func TestFromChans_AStopAmongHeldValues(t *testing.T) {
 	}
 }
 
-func TestFromChans_TheEndIsNotDelayed(t *testing.T) {
-	expectFlow(t, "", func() stream.Stream[int] {
-		return open(0, 0, func(_ context.Context, c channels) {
-			c.values <- 1
-			time.Sleep(3 * ms)
-			close(c.values)
-		}).MustNotEnd(errBoom).Retry(2)
-	}, "1--1--1--#", errBoom)
-}
-
 func TestFromChans_CancelledAsTheValuesAreClosed(t *testing.T) {
 	for range 100 {
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -216,29 +206,6 @@ func TestFromChans_CancelledAsTheValuesAreClosed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-}
-
-func TestFromChans_AnErrorEndsItThoughTheProducerGoesOn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := open(3, 0, func(ctx context.Context, c channels) {
-			go func() {
-				for i := 0; ; i++ {
-					select {
-					case c.values <- i:
-					case <-ctx.Done():
-						return
-					}
-				}
-			}()
-			time.Sleep(10 * ms)
-			c.errs <- errBoom
-		})
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		if err := s.ForEach(ctx, func(int) { time.Sleep(ms) }); err != errBoom {
-			t.Error(err)
-		}
-	})
 }
 
 // A value that somebody is just sending when the error comes is delivered before it.
@@ -341,53 +308,6 @@ func TestFromChans_TheRunsContextEndsWithTheRun(t *testing.T) {
 	}
 }
 
-func TestFromChans_EachRunOpensAnew(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		runs := 0
-		s := open(0, 0, func(_ context.Context, c channels) {
-			runs++
-			c.values <- runs
-			if runs < 3 {
-				c.errs <- errBoom
-			}
-			close(c.values)
-		})
-		expect(t, s.Retry(5), []int{1, 2, 3}, nil)
-	})
-}
-
-func TestChans_ValuesThenErrorThenClosed(t *testing.T) {
-	for _, buffer := range []int{0, 1, 5} {
-		bubble(t, fmt.Sprint(buffer), func(t *testing.T) {
-			values, errs := stream.Of(1, 2, 3).Concat(stream.Fail[int](errBoom)).Chans(t.Context(), buffer)
-			var got []int
-			for v := range values {
-				got = append(got, v)
-			}
-			if len(errs) != 1 {
-				t.Error("the error is not there when the values are closed")
-			}
-			err, more := <-errs
-			_, still := <-errs
-			if !slices.Equal(got, []int{1, 2, 3}) || err != errBoom || !more || still {
-				t.Errorf("got %v, %v", got, err)
-			}
-		})
-	}
-}
-
-func TestChans_Ending(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		values, errs := stream.Empty[int]().Chans(t.Context(), 0)
-		if _, ok := <-values; ok {
-			t.Error("a value")
-		}
-		if err, ok := <-errs; ok {
-			t.Errorf("an error: %v", err)
-		}
-	})
-}
-
 func TestChans_HoldsUpToBufferValues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		made := 0
@@ -413,22 +333,6 @@ func TestChans_NothingIsSentAfterACancelThoughThereIsRoom(t *testing.T) {
 			if err := <-errs; !endedBy(ctx, err) || len(values) != 1 {
 				t.Errorf("%d values are held, %v", len(values), err)
 			}
-		}
-	})
-}
-
-func TestChans_EndsWithItsContextThoughNobodyReceives(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		values, errs := stream.Range(0, many).Chans(ctx, 0)
-		synctest.Wait()
-		cancel(errCause)
-		synctest.Wait()
-		if err := <-errs; !endedBy(ctx, err) {
-			t.Errorf("the error is %v, want the cause", err)
-		}
-		if _, ok := <-values; ok {
-			t.Error("a value after the cancel")
 		}
 	})
 }

@@ -13,18 +13,10 @@ func TestMustNotEnd(t *testing.T) {
 	expect(t, stream.Fail[int](errCause).MustNotEnd(errBoom), nil, errCause)
 }
 
-func TestMustNotEnd_AStopIsNoEnd(t *testing.T) {
-	expect(t, stream.Of(1, 2).MustNotEnd(errBoom).Take(2), []int{1, 2}, nil)
-}
-
 func TestMustNotEnd_CancellationIsNoEnd(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	careless := stream.Stream[int](func(context.Context, func(int) bool) error { cancel(errCause); return nil })
 	if _, err := careless.MustNotEnd(errBoom).Collect(ctx); !endedBy(ctx, err) {
 		t.Error(err)
 	}
-}
-
-func TestMustNotEnd_IsRetried(t *testing.T) {
-	expect(t, stream.Of(1).MustNotEnd(errBoom).Retry(2), []int{1, 1, 1}, errBoom)
 }

@@ -52,11 +52,3 @@ func TestOnEnd_IsToldOfAPanicThatGoesOn(t *testing.T) {
 		t.Errorf("f received %v, want an error twice", told)
 	}
 }
-
-func TestOnEnd_EachAttemptOfARetry(t *testing.T) {
-	var told []error
-	s := stream.Of(1).Concat(stream.Fail[int](errBoom)).OnEnd(func(err error) { told = append(told, err) }).Retry(2)
-	if err := s.ForEach(t.Context(), func(int) {}); !errors.Is(err, errBoom) || len(told) != 3 {
-		t.Errorf("f received %v, returned %v", told, err)
-	}
-}

@@ -114,22 +114,3 @@ func TestRetryWhen_ALaggingRunHoldsNobodyUp(t *testing.T) {
 		}
 	})
 }
-
-// A consumer that cancels and stops in one call has stopped.
-func TestRetryWhen_AConsumerThatCancelsAndStops(t *testing.T) {
-	for attempt := 1; attempt <= 2; attempt++ {
-		ctx, cancel := context.WithCancel(t.Context())
-		s := scripted(failing(numbered(1), 1), stream.Of(2, 3))
-		got := 0
-		err := s.stream().RetryWhen(atOnce)(ctx, func(int) bool {
-			if got++; got < attempt {
-				return true
-			}
-			cancel()
-			return false
-		})
-		if err != nil || got != attempt {
-			t.Errorf("in attempt %d: %v after %d values, want nil", attempt, err, got)
-		}
-	}
-}

@@ -132,23 +132,6 @@ func TestRule2_TheLastRetryRunsInFull(t *testing.T) {
 	}
 }
 
-func TestRule2_TheClassicIdiomKeepsItsErrorAndItsLastRetry(t *testing.T) {
-	// zip(failures, range): ends with the range, which in RxJava cuts off the last retry and completes.
-	zipped := handler(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
-		return func(ctx context.Context, yield func(stream.Failure) bool) error {
-			n := 0
-			return failures(ctx, func(f stream.Failure) bool {
-				n++
-				return yield(f) && n < 3
-			})
-		}
-	})
-	got, err := numberedFailures().RetryWhen(zipped).Collect(t.Context())
-	if err != numbered(4) || len(got) != 4 {
-		t.Errorf("got %v, %v; want 4 attempts and failure 4", got, err)
-	}
-}
-
 func TestRule3_AHandlersErrorKeepsTheSources(t *testing.T) {
 	stop := errors.New("enough")
 	refuse := func(wrap func(error) error) stream.RetryHandler {
@@ -253,31 +236,6 @@ func TestRule4_OneAnswerOneAttempt(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestRule4_AHandlerThatNeverRunsTheFailures(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		var at []time.Duration
-		source := stream.Defer(func(context.Context) stream.Stream[int] {
-			at = append(at, time.Since(start))
-			if len(at) == 4 {
-				return stream.Of(1)
-			}
-			return stream.Fail[int](numbered(len(at)))
-		})
-		every5s := handler(func(stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
-			return func(ctx context.Context, yield func(stream.Failure) bool) error {
-				return stream.Interval(5*time.Second)(ctx, func(time.Time) bool { return yield(stream.Failure{}) })
-			}
-		})
-		if _, err := source.RetryWhen(every5s).Collect(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if want := []time.Duration{0, 5 * time.Second, 10 * time.Second, 15 * time.Second}; !slices.Equal(at, want) {
-			t.Errorf("attempts at %v, want %v", at, want)
-		}
-	})
 }
 
 func TestRule4_ARunBeginsWithTheUnansweredFailure(t *testing.T) {
@@ -444,42 +402,6 @@ func TestRule8_CancellationIsNotRetried(t *testing.T) {
 	})
 }
 
-func TestRule8_ADeadlineInsideTheSourceIsAFailure(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		runs := 0
-		source := stream.Stream[int](func(ctx context.Context, yield func(int) bool) error {
-			runs++
-			if runs == 3 {
-				yield(runs)
-				return nil
-			}
-			ctx, cancel := context.WithTimeout(ctx, time.Second)
-			defer cancel()
-			<-ctx.Done()
-			return context.Cause(ctx)
-		})
-		got, err := source.RetryWhen(atOnce).Collect(t.Context())
-		if err != nil || !slices.Equal(got, []int{3}) {
-			t.Errorf("got %v, %v; want [3], nil", got, err)
-		}
-	})
-}
-
-func TestRule9_AConsumersPanicPassesThrough(t *testing.T) {
-	s := scripted(stream.Of(1, 2, 3))
-	func() {
-		defer func() {
-			if got := recover(); got != "boom" {
-				t.Errorf("recovered %v, want boom itself", got)
-			}
-		}()
-		_ = s.stream().RetryWhen(atOnce)(t.Context(), func(int) bool { panic("boom") })
-	}()
-	if s.started != 1 || s.contexts[0].Err() == nil {
-		t.Errorf("%d attempts, context error %v; want one attempt, cancelled", s.started, s.contexts[0].Err())
-	}
-}
-
 func TestRule9_APanicThatTheSourceRecoversIsNotRetried(t *testing.T) {
 	runs := 0
 	source := stream.Stream[int](func(_ context.Context, yield func(int) bool) (err error) {
@@ -575,15 +497,6 @@ func TestRule12_TheHandlerIsFirstRunAtTheFirstFailure(t *testing.T) {
 	}
 }
 
-func TestRule12_ANilStreamIsAnError(t *testing.T) {
-	_, err := failing(numbered(1), 1).RetryWhen(handler(func(stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
-		return nil
-	})).Collect(t.Context())
-	if want := "stream: RetryWhen: the handler returned a nil stream"; err == nil || !strings.HasPrefix(err.Error(), want) || !errors.Is(err, numbered(1)) {
-		t.Errorf("got %v; want %s and failure 1", err, want)
-	}
-}
-
 func TestRule13_PermanentErrorsEndIt(t *testing.T) {
 	bad := errors.New("no such user")
 	marked := stream.Permanent(bad)
@@ -633,16 +546,6 @@ func TestRule8_AnOutageThatIsOverIsBlamedForNothing(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-func TestRule13_ASourceThatCannotBeRunAgainEndsIt(t *testing.T) {
-	ch := make(chan int, 2)
-	ch <- 1
-	close(ch)
-	_, err := stream.FromChan(ch).MustNotEnd(numbered(1)).RetryWhen(atOnce).Collect(t.Context())
-	if !errors.Is(err, stream.ErrNotRestartable) || !errors.Is(err, numbered(1)) {
-		t.Errorf("got %v; want ErrNotRestartable with the failure before it", err)
 	}
 }
 
@@ -744,15 +647,6 @@ func TestFailureTellsOfItsAttempt(t *testing.T) {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 	})
-}
-
-func TestRetryRunsAgainAtOnce(t *testing.T) {
-	for n := range 4 {
-		got, err := numberedFailures().Retry(n).Collect(t.Context())
-		if len(got) != n+1 || err != numbered(n+1) {
-			t.Errorf("Retry(%d): %v, %v", n, got, err)
-		}
-	}
 }
 
 // A handler that yields more answers than there are failures, and does not look at what yield returns, starts no

@@ -10,77 +10,8 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-func TestAll_ValuesThenTheErrorOnce(t *testing.T) {
-	var got []int
-	var errs []error
-	for v, err := range stream.Of(1, 2).Concat(stream.Fail[int](errBoom)).All(t.Context()) {
-		if err != nil {
-			errs = append(errs, err)
-			if v != 0 {
-				t.Errorf("%d comes with the error", v)
-			}
-			continue // the loop ends all the same
-		}
-		got = append(got, v)
-	}
-	if !slices.Equal(got, []int{1, 2}) || !slices.Equal(errs, []error{errBoom}) {
-		t.Errorf("got %v, %v", got, errs)
-	}
-}
-
-func TestAll_LeavingTheLoopStopsTheSource(t *testing.T) {
-	ended := errors.New("not yet")
-	for v, err := range stream.Range(0, many).OnEnd(func(err error) { ended = err }).All(t.Context()) {
-		if err != nil {
-			t.Error(err)
-		}
-		if v == 3 {
-			break
-		}
-	}
-	if ended != nil {
-		t.Errorf("the source ended with %v", ended)
-	}
-}
-
-func TestAll_EachLoopIsARun(t *testing.T) {
-	seq := stream.Of(1, 2, 3).All(t.Context())
-	for range 2 {
-		n := 0
-		for range seq {
-			n++
-		}
-		if n != 3 {
-			t.Errorf("%d values", n)
-		}
-	}
-}
-
-func TestAll_PanicOfTheLoopBody(t *testing.T) {
-	v := recovered(func() {
-		for range stream.Of(1).All(t.Context()) {
-			panic("mine")
-		}
-	})
-	if v != "mine" {
-		t.Errorf("panicked with %v", v)
-	}
-}
-
-func TestCollect_ReturnsTheValuesBeforeTheError(t *testing.T) {
-	expect(t, stream.Of(1, 2).Concat(stream.Fail[int](errBoom)), []int{1, 2}, errBoom)
-}
-
 func TestCollect_NothingIsNil(t *testing.T) {
 	if got, err := stream.Empty[int]().Collect(t.Context()); got != nil || err != nil {
-		t.Errorf("got %v, %v", got, err)
-	}
-}
-
-func TestForEach(t *testing.T) {
-	var got []int
-	err := stream.Of(1, 2).Concat(stream.Fail[int](errBoom)).ForEach(t.Context(), func(v int) { got = append(got, v) })
-	if err != errBoom || !slices.Equal(got, []int{1, 2}) {
 		t.Errorf("got %v, %v", got, err)
 	}
 }
@@ -126,18 +57,6 @@ func TestTryForEach_AnErrorOfFIsNoFailureOfTheSource(t *testing.T) {
 	calls = 0
 	if err := rude.TryForEach(t.Context(), func(context.Context, int) error { calls++; return errBoom }); err != errBoom || calls != 1 {
 		t.Errorf("got %v after %d calls", err, calls)
-	}
-}
-
-// When f fails because ctx has ended, the error says so in every way.
-func TestTryForEach_UnderAContextThatEnds(t *testing.T) {
-	ctx, cancel := context.WithCancelCause(t.Context())
-	err := stream.Of(1).TryForEach(ctx, func(ctx context.Context, _ int) error {
-		cancel(errCause)
-		return ctx.Err()
-	})
-	if !endedBy(ctx, err) {
-		t.Error(err)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"iter"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/retrywhen/retrywhen/stream"
@@ -54,25 +53,6 @@ func eachSource(t *testing.T, f func(t *testing.T, s stream.Stream[int])) {
 	}
 }
 
-// A context that cannot end takes another way through some sources.
-func TestSource_ValuesAndAStop(t *testing.T) {
-	for name, cancellable := range map[string]bool{"": true, "without cancellation": false} {
-		for stop, want := range map[int][]int{2: {1, 2}, 9: {1, 2, 3}} {
-			eachSource(t, func(t *testing.T, s stream.Stream[int]) {
-				ctx := context.Background()
-				if cancellable {
-					ctx = t.Context()
-				}
-				var got []int
-				err := s(ctx, func(v int) bool { got = append(got, v); return v < stop })
-				if err != nil || !slices.Equal(got, want) {
-					t.Errorf("%s, stopped at %d: got %v, %v", name, stop, got, err)
-				}
-			})
-		}
-	}
-}
-
 // The run has not ended when the consumer has the last value in hand. The context of an attempt has another way to end.
 func TestSource_CancelledInAValue(t *testing.T) {
 	for _, last := range []int{2, 3} {
@@ -97,31 +77,6 @@ func TestSource_CancelledInAValue(t *testing.T) {
 	}
 }
 
-func TestSource_CancelledBefore(t *testing.T) {
-	all := sources()
-	all["Empty"] = stream.Empty[int]
-	all["Of nothing"] = func() stream.Stream[int] { return stream.Of[int]() }
-	all["Fail"] = func() stream.Stream[int] { return stream.Fail[int](errBoom) }
-	all["Never"] = stream.Never[int]
-	all["Range of 0"] = func() stream.Stream[int] { return stream.Range(0, 0) }
-	all["Take(0)"] = func() stream.Stream[int] { return stream.Of(1).Take(0) }
-	all["Repeat(0)"] = func() stream.Stream[int] { return stream.Of(1).Repeat(0) }
-	all["FromFunc failing"] = func() stream.Stream[int] {
-		return stream.FromFunc(func(context.Context) (int, error) { panic("called") })
-	}
-	all["Timer"] = func() stream.Stream[int] { return marks(stream.Timer(0)) }
-	all["Interval"] = func() stream.Stream[int] { return marks(stream.Interval(1)) }
-	for name, s := range all {
-		bubble(t, name, func(t *testing.T) {
-			ctx, cancel := context.WithCancelCause(t.Context())
-			cancel(errCause)
-			if got, err := s().Collect(ctx); !endedBy(ctx, err) || got != nil {
-				t.Errorf("got %v, %v, want the cause", got, err)
-			}
-		})
-	}
-}
-
 // marks yields 1 for each value of s.
 func marks[T any](s stream.Stream[T]) stream.Stream[int] {
 	return func(ctx context.Context, yield func(int) bool) error {
@@ -134,22 +89,6 @@ func TestFromSlice_SeesTheSliceAsItIs(t *testing.T) {
 	s := stream.FromSlice(v)
 	v[0] = 7
 	expect(t, s, []int{7, 2}, nil)
-}
-
-func TestFromSeq_EndlessIsCancelled(t *testing.T) {
-	ctx, cancel := context.WithCancelCause(t.Context())
-	n := 0
-	err := stream.FromSeq(func(yield func(int) bool) {
-		for yield(1) {
-		}
-	}).ForEach(ctx, func(int) {
-		if n++; n == 3 {
-			cancel(errCause)
-		}
-	})
-	if !endedBy(ctx, err) || n != 3 {
-		t.Errorf("%d values, %v", n, err)
-	}
 }
 
 func TestFromSeq2_AnErrorEndsIt(t *testing.T) {
@@ -175,15 +114,6 @@ func TestFromSeq2_NilSequence(t *testing.T) {
 	}
 }
 
-func TestFromSeq2_OpenGetsTheRunsContext(t *testing.T) {
-	type key struct{}
-	ctx := context.WithValue(t.Context(), key{}, 42)
-	s := stream.FromSeq2(func(ctx context.Context) iter.Seq2[any, error] { return stream.Of(ctx.Value(key{})).All(ctx) })
-	if got, err := s.Collect(ctx); err != nil || !slices.Equal(got, []any{42}) {
-		t.Errorf("got %v, %v", got, err)
-	}
-}
-
 func TestFromSeq2_ItsOwnErrorAndTheCause(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	_, err := stream.FromSeq2(func(context.Context) iter.Seq2[int, error] {
@@ -195,11 +125,6 @@ func TestFromSeq2_ItsOwnErrorAndTheCause(t *testing.T) {
 	if !endedBy(ctx, err) || !errors.Is(err, errBoom) {
 		t.Errorf("%v: want both the cause and boom", err)
 	}
-}
-
-func TestFromFunc_Error(t *testing.T) {
-	s := stream.FromFunc(func(context.Context) (int, error) { return 1, errBoom })
-	expect(t, s, nil, errBoom)
 }
 
 func TestFromFunc_CancelledMeanwhile(t *testing.T) {
@@ -244,38 +169,12 @@ func TestFromChan_LeavesTheRestInTheChannel(t *testing.T) {
 	}
 }
 
-func TestFromChan_CancelledWhileItWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		go func() {
-			synctest.Wait()
-			cancel(errCause)
-		}()
-		if got, err := stream.FromChan(make(chan int)).Collect(ctx); got != nil || !endedBy(ctx, err) {
-			t.Errorf("got %v, %v", got, err)
-		}
-	})
-}
-
 func TestDefer_NilStream(t *testing.T) {
 	_, err := stream.Defer(func(context.Context) stream.Stream[int] { return nil }).Collect(t.Context())
 	if err == nil || err.Error() != "stream: Defer: f returned a nil stream" {
 		t.Error(err)
 	}
 }
-
-func TestDefer_EachRunAnew(t *testing.T) {
-	n := 0
-	s := stream.Defer(func(context.Context) stream.Stream[int] { n++; return stream.Of(n) })
-	if n != 0 {
-		t.Error("f was called before any run")
-	}
-	expect(t, s.Repeat(3), []int{1, 2, 3}, nil)
-}
-
-func TestFail(t *testing.T) { expect(t, stream.Fail[int](errBoom), nil, errBoom) }
-
-func TestEmpty(t *testing.T) { expect(t, stream.Empty[int](), nil, nil) }
 
 func TestRange_UpToTheLargestInt(t *testing.T) {
 	const max = int(^uint(0) >> 1)

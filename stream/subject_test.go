@@ -140,30 +140,6 @@ func TestSubject_SendWaitsForTheSlowest(t *testing.T) {
 	})
 }
 
-// A Buffer gives a subscriber room, and the sender need not wait.
-func TestSubject_WithABufferTheSenderDoesNotWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		subject := stream.NewSubject[int](0)
-		var all sync.WaitGroup
-		all.Go(func() {
-			got, err := subject.Stream().Buffer(3).Delay(time.Second).Collect(t.Context())
-			if err != nil || !slices.Equal(got, []int{1, 2, 3}) {
-				t.Errorf("got %v, %v", got, err)
-			}
-		})
-		synctest.Wait()
-		start := time.Now()
-		for v := 1; v <= 3; v++ {
-			_ = subject.Send(t.Context(), v)
-		}
-		if d := time.Since(start); d != 0 {
-			t.Errorf("it has taken %v", d)
-		}
-		subject.Close(nil)
-		all.Wait()
-	})
-}
-
 // A Send that is cancelled while a subscriber works has sent its value; the next one waits for the subscriber.
 func TestSubject_ACancelledSend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -394,44 +370,6 @@ func TestSubject_UnderAContextThatHasEnded(t *testing.T) {
 	}
 	if got, err := subject.Stream().Collect(t.Context()); got != nil || err != nil {
 		t.Errorf("what was not sent is replayed: %v, %v", got, err)
-	}
-}
-
-// A retry of the subject's own failure runs it once more, and ends.
-func TestSubject_RetriedAfterClose(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		subject := replaying(t, 2)
-		runs := 0
-		counted := stream.Defer(func(context.Context) stream.Stream[int] { runs++; return subject.Stream() })
-		time.AfterFunc(5*ms, func() { subject.Close(errBoom) })
-		got, err := counted.Retry(1000).Collect(t.Context())
-		if !slices.Equal(got, []int{3, 4, 3, 4}) || !errors.Is(err, errBoom) || runs != 2 {
-			t.Errorf("got %v, %v, in %d runs", got, err, runs)
-		}
-	})
-}
-
-// One that retries its own failure misses what is sent while it waits.
-func TestSubject_RetriedSubscriber(t *testing.T) {
-	for replay, want := range []string{"-a-----d-|", "-a----cd-|"} {
-		streamtest.Run(t, func(s *streamtest.Session) {
-			subject := sentInto(s, replay, "-abc---d-|")
-			failed := false
-			subscriber := subject.Stream().Tap(func(string) {}).Filter(func(v string) bool { return v != "x" })
-			flaky := stream.Stream[string](func(ctx context.Context, yield func(string) bool) error {
-				var failure error
-				err := subscriber(ctx, func(v string) bool {
-					if v == "b" && !failed {
-						failed, failure = true, errBoom
-						return false
-					}
-					return yield(v)
-				})
-				return errors.Join(failure, err)
-			})
-			again := stream.RetryHandlerFunc(func(f stream.Stream[stream.Failure]) stream.Stream[stream.Failure] { return f.Delay(4 * ms) })
-			streamtest.Expect(s, flaky.RetryWhen(again)).ToBe(want)
-		})
 	}
 }
 

@@ -11,26 +11,7 @@ import (
 
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/stream"
-	"github.com/retrywhen/retrywhen/streamtest"
 )
-
-func TestTimeout_TheConsumersTimeDoesNotCount(t *testing.T) {
-	streamtest.Run(t, func(s *streamtest.Session) {
-		numbers := stream.Of(1, 2, 3).Delay(4 * ms).Timeout(5 * ms).Retry(1)
-		slow := streamtest.Expect(s, numbers.Tap(func(int) { time.Sleep(60 * ms) }))
-		fast := streamtest.Expect(s, numbers)
-		slow.ToBe("64ms 1 63ms 2 63ms (3|)")
-		fast.ToBe("----1---2---(3|)")
-	})
-}
-
-func TestTimeout_InATimeout(t *testing.T) {
-	for outer, want := range map[time.Duration]string{4 * ms: "1---#", 5 * ms: "1----#", 6 * ms: "1----#"} {
-		expectFlow(t, outer.String(), func() stream.Stream[int] {
-			return stream.Of(1).Concat(stream.Never[int]()).Timeout(5 * ms).Timeout(outer)
-		}, want, stream.ErrTimeout)
-	}
-}
 
 func TestTimeout_CancelsTheSourceWithItsErrorAndWaitsForIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -99,23 +80,6 @@ func TestTimeout_WhateverTheSourceDoesThen(t *testing.T) {
 	}
 }
 
-// A subscriber's cancellation that comes first is the end, however long the source takes to clean up.
-func TestTimeout_NotAfterACancellation(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeoutCause(t.Context(), 3*ms, errCause)
-		defer cancel()
-		src := stream.Stream[int](func(ctx context.Context, _ func(int) bool) error {
-			<-ctx.Done()
-			time.Sleep(time.Hour)
-			return errBoom
-		})
-		_, err := src.Timeout(5 * ms).Collect(ctx)
-		if !errors.Is(err, errCause) || errors.Is(err, stream.ErrTimeout) {
-			t.Error(err)
-		}
-	})
-}
-
 // A timer that fires while the consumer processes a value is started again when it is done, on an injected clock too.
 func TestTimeout_OnAnInjectedClockTheConsumersTimeDoesNotCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -144,14 +108,6 @@ func TestTimeout_OnAnInjectedClockTheConsumersTimeDoesNotCount(t *testing.T) {
 			t.Errorf("ended at %v with %v, want 16ms", at, err)
 		}
 	})
-}
-
-// The source runs on the caller's goroutine: what it panics with is what the caller sees.
-func TestTimeout_APanicOfTheSourcePassesThrough(t *testing.T) {
-	src := stream.Stream[int](func(context.Context, func(int) bool) error { panic(errBoom) })
-	if v := recovered(func() { _ = src.Timeout(time.Hour).ForEach(t.Context(), func(int) {}) }); v != errBoom {
-		t.Errorf("recovered %v, want the source's own %v", v, errBoom)
-	}
 }
 
 // The values come in order and without a gap up to the timeout, at whatever moment it strikes.

@@ -25,10 +25,6 @@ func TestTimer(t *testing.T) {
 	}
 }
 
-func TestTimer_Stopped(t *testing.T) {
-	expect(t, marks(stream.Timer(0)).Take(1), []int{1}, nil)
-}
-
 func TestInterval_TicksThatASlowConsumerMissesAreDropped(t *testing.T) {
 	for name, test := range map[string]struct {
 		busy time.Duration

@@ -12,18 +12,6 @@ import (
 	"github.com/retrywhen/retrywhen/streamtest"
 )
 
-// A consumer that stops at the value that has waited gets no error, though the source has failed.
-func TestWhatHasWaited_AStopThere(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		failing := stream.Of(1, 2).Concat(stream.Fail[int](errBoom))
-		for name, s := range map[string]stream.Stream[int]{"Debounce": failing.Debounce(time.Hour), "ThrottleLatest": failing.ThrottleLatest(time.Hour)} {
-			if err := s(t.Context(), func(v int) bool { return v < 2 }); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
-		}
-	})
-}
-
 // A cancel at the instant at which the silence has lasted, or the window ends, is the end, whichever is seen first.
 func TestWhatHasWaited_ACancelAsTheTimeIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -101,29 +89,6 @@ func TestThrottle_AClockThatIsSetBackHoldsNothingUp(t *testing.T) {
 	if want := []int{0, 2, 3, 5, 6}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %v, %v; want %v", got, err, want)
 	}
-}
-
-func TestThrottle_Zero(t *testing.T) {
-	expect(t, stream.Of(1, 2, 3).Throttle(0), []int{1, 2, 3}, nil)
-}
-
-func TestThrottle_EachRunHasItsOwnWindow(t *testing.T) {
-	expect(t, stream.Of(1, 2).Throttle(time.Hour).Repeat(2), []int{1, 1}, nil)
-}
-
-// The time that the consumer takes counts.
-func TestThrottle_BusyConsumer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		var got []time.Duration
-		err := stream.Interval(ms).Throttle(5*ms).Take(3).ForEach(t.Context(), func(now time.Time) {
-			got = append(got, now.Sub(start))
-			time.Sleep(4 * ms)
-		})
-		if want := []time.Duration{1 * ms, 6 * ms, 11 * ms}; err != nil || !slices.Equal(got, want) {
-			t.Errorf("got %v, %v; want %v", got, err, want)
-		}
-	})
 }
 
 // The first value comes whatever the clock shows, the zero time too.
