@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -215,37 +214,6 @@ func TestPeekTimeout(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-	})
-}
-
-func TestServer_ABodyThatNeverComes(t *testing.T) {
-	const begins = "503  and then retryhttp: the body's first 1024 bytes did not come within "
-	stall := func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Length", "100")
-		w.WriteHeader(503)
-		w.(http.Flusher).Flush()
-		select {
-		case <-r.Context().Done():
-		case <-time.After(time.Hour):
-		}
-	}
-	// Not in a bubble: after a Close in the middle of a Read, the HTTP/1 transport of Go 1.27 waits for a mutex, and a
-	// bubble's time stands still meanwhile.
-	t.Run("HTTP/1", func(t *testing.T) {
-		server := httptest.NewServer(http.HandlerFunc(stall))
-		defer server.Close()
-		client := server.Client()
-		client.Transport = retryhttp.NewTransport(client.Transport, quick(2), retryhttp.PeekTimeout(20*time.Millisecond))
-		resp, err := client.Get(server.URL)
-		expectBody(t, resp, err, begins+"20ms")
-	})
-	bubble(t, "HTTP/2", func(t *testing.T) {
-		start := time.Now()
-		resp, err := (&http.Client{Transport: retryhttp.NewTransport(serveInBubble(t, true, stall), constant(2))}).Get("http://example.test")
-		if err != nil || time.Since(start) != 5*time.Second {
-			t.Error(err, time.Since(start))
-		}
-		expectBody(t, resp, err, begins+"1s")
 	})
 }
 

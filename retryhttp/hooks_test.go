@@ -1,11 +1,9 @@
 package retryhttp_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -87,27 +85,6 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// What is not retried is returned as it came, though the policy gives up on it.
-func TestWhatIsNotRetriedIsReturnedAsItIs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		_, err := retryhttp.NewTransport(newScript(failure(errCut)), constant(2)).RoundTrip(request(t, t.Context(), "POST", strings.NewReader("x")))
-		if err != errCut {
-			t.Errorf("%#v", err)
-		}
-	})
-}
-
-func TestLogOfWhatIsNotRetried(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var lines bytes.Buffer
-		p := constant(2, retry.Log(slog.New(slog.NewTextHandler(&lines, nil))))
-		resp, err := retryhttp.NewTransport(newScript(status(500, "")), p).RoundTrip(request(t, t.Context(), "POST", nil))
-		if read(t, resp, err); !strings.Contains(lines.String(), "POST is not idempotent, and may have been carried out") {
-			t.Errorf("%q", lines.String())
-		}
-	})
-}
-
 func TestRequestFromElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		if r := retryhttp.RequestFrom(t.Context()); r != nil {
@@ -148,21 +125,4 @@ func TestWithoutRetries(t *testing.T) {
 		expectBody(t, resp, err, "503 busy")
 		s.expect(t, "0s")
 	})
-}
-
-func TestTheHooksContextIsTheRequests(t *testing.T) {
-	type key struct{}
-	parent, cancel := context.WithCancelCause(context.WithValue(t.Context(), key{}, "value"))
-	hook := retry.OnDone(func(ctx context.Context, _ retry.Result) {
-		if got, want := fmt.Sprint(ctx), fmt.Sprint(parent); !strings.HasPrefix(got, want) || ctx.Value(key{}) != "value" {
-			t.Errorf("the context is %s with %v, want one under %s", got, ctx.Value(key{}), want)
-		}
-		child, stop := context.WithCancel(ctx)
-		defer stop()
-		if cancel(errCut); context.Cause(child) != errCut {
-			t.Errorf("a child's cause is %v, want %v", context.Cause(child), errCut)
-		}
-	})
-	resp, err := retryhttp.NewTransport(newScript(ok), constant(1, hook)).RoundTrip(get(t, parent))
-	read(t, resp, err)
 }

@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -107,25 +106,6 @@ func TestBufferBody(t *testing.T) {
 		}), constant(2), retryhttp.BufferBody(3)).RoundTrip(request(t, ctx, "POST", body))
 		if read(t, resp, err); body.closed != 1 {
 			t.Error("closed", body.closed, "times")
-		}
-	})
-}
-
-func TestServer_BufferedBodies(t *testing.T) {
-	protocols(t, func(t *testing.T, p *protocol) {
-		var count atomic.Int64
-		url, base := p.serve(func(w http.ResponseWriter, r *http.Request) {
-			body, _ := io.ReadAll(r.Body)
-			if count.Add(1) <= 2 {
-				w.WriteHeader(503)
-			}
-			w.Write(body)
-		})
-		client := http.Client{Transport: retryhttp.NewTransport(base, quick(5), retryhttp.BufferBody(1<<20))}
-		body := string(randomBytes(1 << 20))
-		resp, err := client.Post(url, "text/plain", io.NopCloser(strings.NewReader(body)))
-		if got := read(t, resp, err); got != "200 "+body || count.Load() != 3 {
-			t.Errorf("%.50s after %d requests", got, count.Load())
 		}
 	})
 }

@@ -27,60 +27,6 @@ func bodiless(code int) func(*http.Request) (*http.Response, error) {
 	return func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: code}, nil }
 }
 
-func TestABadResponseThatIsFinalRefundsNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := retry.NewBudget(1, 1, 1)
-		b.Add(-1)
-		final := retryhttp.Classify(func(*retryhttp.Outcome) retryhttp.Class { return retryhttp.NotRetryable })
-		tr := retryhttp.NewTransport(newScript(unavailable, ok), constant(1, retry.WithBudget(b)), final)
-		resp, err := tr.RoundTrip(get(t, t.Context()))
-		if got := read(t, resp, err); got != "503 busy" || b.Tokens() != 0 {
-			t.Error(got, b)
-		}
-		resp, err = tr.RoundTrip(get(t, t.Context()))
-		if got := read(t, resp, err); got != "200 fine" || b.Tokens() != 1 {
-			t.Error(got, b)
-		}
-	})
-}
-
-func TestNoAttemptHeaderUnlessAsked(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newScript(func(r *http.Request) (*http.Response, error) {
-			if v, ok := r.Header["X-Retry-Attempt"]; ok {
-				t.Error(v)
-			}
-			return unavailable(r)
-		})
-		resp, err := retryhttp.NewTransport(s, constant(2)).RoundTrip(get(t, t.Context()))
-		read(t, resp, err)
-		s.expect(t, "0s 1s 2s")
-	})
-}
-
-func TestAnAttemptsContextEndsBeforeTheNext(t *testing.T) {
-	for name, answer := range map[string]func(*http.Request) (*http.Response, error){"a response": unavailable, "a response without a body": bodiless(503), "an error": failure(errCut)} {
-		bubble(t, name, func(t *testing.T) {
-			var last context.Context
-			s := newScript(func(r *http.Request) (*http.Response, error) {
-				if last != nil && last.Err() == nil {
-					t.Error("the context of the last attempt has not ended")
-				}
-				last = r.Context()
-				return answer(r)
-			})
-			resp, err := retryhttp.NewTransport(s, timed(2)).RoundTrip(get(t, t.Context()))
-			if err == nil && resp.Body != nil {
-				resp.Body.Close()
-			}
-			if last.Err() == nil {
-				t.Error("the context of the last attempt outlives the request")
-			}
-			s.expect(t, "0s 1s 2s")
-		})
-	}
-}
-
 func TestTheContextLastsAsLongAsTheBody(t *testing.T) {
 	for name, finish := range map[string]func(io.ReadCloser){
 		"read to its end": func(b io.ReadCloser) { io.Copy(io.Discard, b) },
@@ -147,23 +93,6 @@ func TestAResponseThatCameTooLateIsClosed(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestALaterResponseWhenTheContextHasEnded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		s := newScript(unavailable, func(r *http.Request) (*http.Response, error) {
-			cancel(errCause)
-			return unavailable(r)
-		})
-		resp, err := retryhttp.NewTransport(s, constant(3)).RoundTrip(get(t, ctx))
-		if e, ok := err.(*retry.Error); resp != nil || !ok || e.Attempts != 2 || !errors.Is(err, errCause) {
-			t.Error(resp, err)
-		}
-		if !s.bodies[1].closed.Load() {
-			t.Error("the body is not closed")
-		}
-	})
 }
 
 // A base transport that returns no Body breaks net/http's rule, and is served all the same.
@@ -265,21 +194,6 @@ func TestStatusErrorsText(t *testing.T) {
 			t.Errorf("%q", got)
 		}
 	}
-}
-
-// A request whose context ends during an attempt has that as its error, and not the attempt's timeout.
-func TestACancelUnderAnAttemptTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		time.AfterFunc(time.Second, func() { cancel(errCause) })
-		_, err := retryhttp.NewTransport(newScript(func(r *http.Request) (*http.Response, error) {
-			<-r.Context().Done()
-			return nil, context.Cause(r.Context())
-		}), timed(3)).RoundTrip(get(t, ctx))
-		if !errors.Is(err, errCause) || strings.Contains(err.Error(), "in time") {
-			t.Error(err)
-		}
-	})
 }
 
 // timers is a clock that knows how many of its timers are neither stopped nor over.

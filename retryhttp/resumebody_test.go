@@ -4,11 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -22,7 +20,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
@@ -242,31 +239,6 @@ func TestResumeBody_First(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A broken body has lasted since its response, not since it broke.
-func TestResumeBody_Lasted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		slow := func(text string) io.ReadCloser {
-			return &testBody{Reader: io.MultiReader(strings.NewReader(text), readerFunc(func([]byte) (int, error) {
-				time.Sleep(7 * time.Second)
-				return 0, errCut
-			}))}
-		}
-		s := newScript(part(200, slow("abcd"), `ETag: "v1"`, "Content-Length: 10"), part(206, slow("efgh"), `ETag: "v1"`, "Content-Range: bytes 4-9/10"),
-			part(206, breaks("ij", io.EOF), `ETag: "v1"`, "Content-Range: bytes 8-9/10"))
-		var lasted []time.Duration
-		p := constant(3).With(retry.OnRetry(func(_ context.Context, e retry.Event) { lasted = append(lasted, e.Lasted) }))
-		resp, err := retryhttp.NewTransport(s, p, retryhttp.ResumeBody(0)).RoundTrip(get(t, t.Context()))
-		must(t, err)
-		defer resp.Body.Close()
-		if got, err := io.ReadAll(resp.Body); string(got) != alphabet[:10] || err != nil {
-			t.Errorf("got %q, %v", got, err)
-		}
-		if want := []time.Duration{7 * time.Second, 7 * time.Second}; !slices.Equal(lasted, want) {
-			t.Errorf("lasted %v, want %v", lasted, want)
-		}
-	})
 }
 
 // Without the option, and for other requests and statuses, a body is what the base transport returns.
@@ -631,26 +603,6 @@ func TestResumeBody_Stall(t *testing.T) {
 	})
 }
 
-// A server that resets a response in the middle, by both protocols.
-func TestResumeBody_Protocols(t *testing.T) {
-	protocols(t, func(t *testing.T, p *protocol) {
-		data, n := randomBytes(1<<20), 0
-		url, base := p.serve(func(w http.ResponseWriter, r *http.Request) {
-			if n++; n == 3 {
-				w.WriteHeader(http.StatusServiceUnavailable)
-				return
-			}
-			content(data)(&cutWriter{w, 300_000}, r)
-		})
-		resp, err := (&http.Client{Transport: retryhttp.NewTransport(base, quick(3), retryhttp.ResumeBody(time.Minute))}).Get(url)
-		must(t, err)
-		defer resp.Body.Close()
-		if got, err := io.ReadAll(resp.Body); !bytes.Equal(got, data) || err != nil || n < 5 {
-			t.Errorf("%d bytes, %v, in %d requests", len(got), err, n)
-		}
-	})
-}
-
 // cutWriter aborts the response after some bytes.
 type cutWriter struct {
 	http.ResponseWriter
@@ -800,83 +752,6 @@ func TestResumeBody_CutAtEveryByte(t *testing.T) {
 		}
 		if least := len(whole) + len(alphabet) - more; broken < least || broken > least+2*more-1 {
 			t.Errorf("%d downloads were cut, want all of a response with %d bytes of header", broken, len(whole))
-		}
-	})
-}
-
-// A large file comes whole over connections that break at 1,000 random places.
-func TestResumeBody_CutAtRandomPlaces(t *testing.T) {
-	const size, cuts = 8 << 20, 1000
-	random := rand.New(rand.NewPCG(1, 2))
-	data := make([]byte, size)
-	for i := range data {
-		data[i] = byte(random.Uint32())
-	}
-	servers(t, data, func(t *testing.T, address net.Addr) {
-		left := cuts
-		p := newProxy(t, address, func() int64 {
-			if left--; left < 0 {
-				return -1
-			}
-			return random.Int64N(size / cuts)
-		})
-		policy := retry.New(backoff.Constant(0), retry.Limit(20))
-		resp, err := (&http.Client{Transport: retryhttp.NewTransport(&http.Transport{DisableKeepAlives: true}, policy, retryhttp.ResumeBody(time.Minute))}).Get(p.url())
-		must(t, err)
-		defer resp.Body.Close()
-		got := sha256.New()
-		n, err := io.Copy(got, resp.Body)
-		if want := sha256.Sum256(data); err != nil || !bytes.Equal(got.Sum(nil), want[:]) {
-			t.Errorf("%d bytes of %d, %v, another hash", n, size, err)
-		}
-		if conns := p.conns.Load(); conns != cuts+1 {
-			t.Errorf("%d connections, want %d", conns, cuts+1)
-		}
-	})
-}
-
-// A file that changes while it is read is never mixed.
-func TestResumeBody_AChangedFile(t *testing.T) {
-	var version atomic.Int64
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		v := version.Add(1)
-		w.Header().Set("ETag", fmt.Sprintf(`"v%d"`, v))
-		http.ServeContent(w, r, "", time.Time{}, strings.NewReader(strings.Repeat(strconv.Itoa(int(v)), 5000)))
-	}))
-	defer server.Close()
-	p := newProxy(t, server.Listener.Addr(), func() int64 { return 2000 })
-	base := &http.Transport{DisableKeepAlives: true}
-	resp, err := (&http.Client{Transport: retryhttp.NewTransport(base, quick(3), retryhttp.ResumeBody(time.Minute))}).Get(p.url())
-	must(t, err)
-	defer resp.Body.Close()
-	got, err := io.ReadAll(resp.Body)
-	if len(got) == 0 || strings.Trim(string(got), "1") != "" || !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), "it has changed") {
-		t.Errorf("got %d bytes, %v", len(got), err)
-	}
-}
-
-func TestResumeBody_InABubbleTheConnectionIsReused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := 0
-		base := serveInBubble(t, false, func(w http.ResponseWriter, r *http.Request) {
-			if n++; n == 1 {
-				content([]byte(alphabet))(&cutWriter{w, 7}, r)
-			}
-			content([]byte(alphabet))(w, r)
-		})
-		conns := 0
-		dial := base.DialContext
-		base.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			conns++
-			return dial(ctx, network, addr)
-		}
-		tr := retryhttp.NewTransport(base, constant(3), retryhttp.ResumeBody(time.Minute))
-		for range 3 {
-			resp, err := tr.RoundTrip(get(t, t.Context()))
-			expectBody(t, resp, err, "200 "+alphabet)
-		}
-		if conns != 2 {
-			t.Errorf("%d connections, want 2", conns)
 		}
 	})
 }

@@ -1,7 +1,6 @@
 package retryhttp_test
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -12,10 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -754,18 +750,6 @@ func TestInjectedClock(t *testing.T) {
 	})
 }
 
-func TestSignal(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		up := retry.NewSignal()
-		time.AfterFunc(time.Minute, up.Fire)
-		s := newScript(unavailable, ok)
-		p := retry.New(backoff.Constant(time.Hour), retry.ResetOn(up))
-		resp, err := retryhttp.NewTransport(s, p).RoundTrip(get(t, t.Context()))
-		read(t, resp, err)
-		s.expect(t, "0s 1m0s")
-	})
-}
-
 func TestDrainingIsBounded(t *testing.T) {
 	bubble(t, "a body without end", func(t *testing.T) {
 		n := 0
@@ -867,25 +851,3 @@ func TestARequestThatSucceedsAtOnceCostsLittle(t *testing.T) {
 }
 
 var sparse = http.Response{StatusCode: http.StatusOK, Body: http.NoBody}
-
-// The package comment's table has the statuses that are retried by default.
-func TestTheTableOfStatuses(t *testing.T) {
-	source, err := os.ReadFile("doc.go")
-	must(t, err)
-	documented := map[int]bool{}
-	for _, m := range regexp.MustCompile(`(?m)^//\t(\d{3})(?:-(\d{3}))? `).FindAllStringSubmatch(string(source), -1) {
-		first, _ := strconv.Atoi(m[1])
-		last, _ := strconv.Atoi(cmp.Or(m[2], m[1]))
-		for code := first; code <= last; code++ {
-			documented[code] = true
-		}
-	}
-	for code := 200; code < 600; code++ {
-		s := newScript(status(code, ""), ok)
-		resp, err := retryhttp.NewTransport(s, retry.New(backoff.Constant(0), retry.Limit(1))).RoundTrip(get(t, t.Context()))
-		read(t, resp, err)
-		if retried := len(s.calls) == 2; retried != documented[code] {
-			t.Errorf("%d: retried %t, documented %t", code, retried, documented[code])
-		}
-	}
-}

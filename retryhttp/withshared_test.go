@@ -228,32 +228,6 @@ func TestWithShared_ARedirectToAnotherHostGoesWithoutTheValue(t *testing.T) {
 	})
 }
 
-// A 404 says that the session is unknown, and a 401 that the token has expired: it keeps the session.
-func TestWithShared_ASessionOverAToken(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var seen []string
-		answers := []int{200, 401, 200, 404, 200}
-		base := roundTripper(func(r *http.Request) (*http.Response, error) {
-			code := answers[len(seen)]
-			seen = append(seen, fmt.Sprint(r.Header.Get("Session"), " ", r.Header.Get("Authorization"), ": ", code))
-			return status(code, "")(r)
-		})
-		token, session := numbers(constant(0)), numbers(constant(0))
-		withToken := retryhttp.WithShared(base, token, setToken)
-		client := &http.Client{Transport: retryhttp.WithShared(withToken, session,
-			func(r *http.Request, v int) { r.Header.Set("Session", fmt.Sprint("session ", v)) }, http.StatusNotFound)}
-		for range 3 {
-			resp, err := client.Get("http://example.test/")
-			read(t, resp, err)
-			time.Sleep(time.Minute)
-		}
-		want := []string{"session 1 token 1: 200", "session 1 token 1: 401", "session 1 token 2: 200", "session 1 token 2: 404", "session 2 token 2: 200"}
-		if strings.Join(seen, "\n") != strings.Join(want, "\n") {
-			t.Errorf("got %q", seen)
-		}
-	})
-}
-
 func TestWithShared_OverARealServer(t *testing.T) {
 	var mu sync.Mutex
 	counts := map[string]int{}
@@ -280,79 +254,6 @@ func TestWithShared_OverARealServer(t *testing.T) {
 	if want := map[string]int{"token 1order": 2, "token 2order": 2}; !maps.Equal(counts, want) {
 		t.Errorf("the server saw %v, want %v", counts, want)
 	}
-}
-
-// An OAuth server with rotation: access tokens last an hour, and a refresh token that comes twice logs the user out.
-// 100 callers, of whom a third leaves after 100 ms, call once a minute for ten hours.
-func TestWithShared_OAuthForTenHours(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var (
-			mu        sync.Mutex
-			refreshes int
-			loggedOut bool
-			expires   time.Time
-			current   = 0 // the refresh token
-			failed    int
-		)
-		refresh := func(token int) (int, error) { // takes 200 ms, and has rotated the token after 50 ms
-			time.Sleep(50 * time.Millisecond)
-			mu.Lock()
-			loggedOut = loggedOut || token != refreshes
-			refreshes++
-			expires = time.Now().Add(time.Hour)
-			n := refreshes
-			mu.Unlock()
-			time.Sleep(150 * time.Millisecond)
-			return n, nil
-		}
-		base := roundTripper(func(r *http.Request) (*http.Response, error) {
-			select {
-			case <-time.After(20 * time.Millisecond):
-			case <-r.Context().Done():
-				return nil, r.Context().Err()
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			if r.Header.Get("Authorization") != fmt.Sprint("token ", refreshes) || time.Now().After(expires) {
-				return status(401, "")(r)
-			}
-			return status(200, "")(r)
-		})
-		token := retry.NewShared(retry.New(backoff.Exponential(time.Second, 2).Cap(time.Minute), retry.AttemptTimeout(10*time.Second)),
-			func(context.Context) (int, error) {
-				n, err := refresh(current)
-				current = n
-				return n, err
-			})
-		client := &http.Client{Transport: retryhttp.WithShared(base, token, setToken)}
-		var group sync.WaitGroup
-		for i := range 100 {
-			group.Go(func() {
-				time.Sleep(time.Duration(i) * time.Millisecond)
-				for start := time.Now(); time.Since(start) < 10*time.Hour; time.Sleep(time.Minute) {
-					ctx, cancel := context.WithCancel(t.Context())
-					if i%3 == 0 {
-						cancel = ending(&ctx, 100*time.Millisecond)
-					}
-					resp, err := client.Do(get(t, ctx))
-					if err == nil {
-						resp.Body.Close()
-					}
-					if mu.Lock(); (err != nil || resp.StatusCode != 200) && i%3 != 0 {
-						failed++
-					}
-					mu.Unlock()
-					cancel()
-				}
-			})
-		}
-		group.Wait()
-		token.Close()
-		t.Logf("%d refreshes", refreshes)
-		if refreshes < 10 || refreshes > 11 || loggedOut || failed > 0 {
-			t.Errorf("%d refreshes, want 10 to 11; logged out: %v; %d calls of those who stay failed", refreshes, loggedOut, failed)
-		}
-	})
 }
 
 // ending replaces *ctx by one that ends after d.
