@@ -15,7 +15,7 @@ func TestCalls_Busy(t *testing.T) {
 		t.Skip("it takes seconds")
 	}
 	var m *measuring
-	m = Calls{NoJitter: true, Within: 3 * time.Second, Client: func(ctx context.Context, r Run) (string, error) {
+	calls := Calls{NoJitter: true, Within: 3 * time.Second, Client: func(ctx context.Context, r Run) (string, error) {
 		transport := &http.Transport{DisableKeepAlives: true, ResponseHeaderTimeout: 2500 * time.Millisecond}
 		for n := 1; ; n++ {
 			req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+r.Addr, nil)
@@ -39,10 +39,15 @@ func TestCalls_Busy(t *testing.T) {
 				m.clock.mu.Unlock()
 			}
 		}
-	}}.prepare()
-	measured, err := m.measure(t.Context())
-	if err != nil && strings.Contains(err.Error(), "it did nothing for the check") {
-		t.Skip(err)
+	}}
+	var measured Measured
+	var err error
+	for range 60 { // on a busy machine, until the program's other waits are short
+		m = calls.prepare()
+		measured, err = m.measure(t.Context())
+		if err != nil && !strings.Contains(err.Error(), "it did nothing for the check") {
+			break
+		}
 	}
 	want := "prove: the machine was too busy: it made waits longer, which may hide a fault of the kind hot; "
 	if !errors.Is(err, ErrBusy) || !strings.HasPrefix(err.Error(), want) || len(measured.Findings) > 0 || len(measured.Rows) < 30 {
