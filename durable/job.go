@@ -91,9 +91,9 @@ func (j *Job) Fail(err error) error {
 }
 
 // Again reports that a round of a job that has no end, such as a poll, has succeeded. The next round begins after d. It
-// is a new operation of the policy: no failure before counts any more, for no limit, and Job.Attempt is 1. Job.ID, the
-// headers and the position of Resume stay. A handler may return what Again returns. Its errors are those of Fail. Again
-// panics when d is negative. See Snooze for an attempt that could not be made, and so has not succeeded.
+// is a new operation of the policy: earlier failures count for no limit, and Job.Attempt is 1. Job.ID, the headers and
+// the position of Resume stay. A handler may return what Again returns. Its errors are those of Fail. Again panics when
+// d is negative. See Snooze for an attempt that could not be made, and so has not succeeded.
 func (j *Job) Again(d time.Duration) error {
 	if d < 0 {
 		panic(fmt.Sprintf("durable: Again: d is %v, want at least 0", d))

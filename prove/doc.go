@@ -26,7 +26,7 @@
 //	differs                                          -      -            an error
 //	past-the-proxy                                   -      -            yes, or an error
 //
-// Calls.Measure runs a program that makes calls of an HTTP server, which fails in other ways each time, and judges its
+// Calls.Measure runs a program that makes calls of an HTTP server, which fails in another way each time, and judges its
 // retries: early, unsafe, body, half, vain, swallowed, storm and stale, and hot, silent, jitter, cap, late, open and
 // panic. docs/measure.md of the repository has the ways and the rules. reconnecttest.CheckCalls does that in virtual
 // time.

@@ -91,10 +91,10 @@ func Within(d time.Duration) Option { return theWithin.to(d) }
 // count.
 func StopAt(d time.Duration) Option { return theStopAt.to(d) }
 
-// AttemptTimeout gives each call of Do, Run and MapRetry its own deadline, d after the call began. The call's context
-// is cancelled when the call returns. A call that fails because of it is retried like any other. It also ends an open
-// of a Shared that takes longer than d. It has no effect on streams (use Stream.Timeout) and on Attempts, whose loop
-// creates no contexts. d must be more than 0.
+// AttemptTimeout gives each call its own deadline, d after the call began: of Do, Run, MapRetry, HTTP clients, unary
+// gRPC calls and jobs. The call's context is cancelled when the call returns. A call that fails because of it is
+// retried like any other. It also ends an open of a Shared that takes longer than d. It has no effect on streams (use
+// Stream.Timeout) and on Attempts, whose loop creates no contexts. d must be more than 0.
 func AttemptTimeout(d time.Duration) Option { return theAttemptTimeout.to(d) }
 
 // If retries only the errors for which retryable returns true. It is called once for each failure, before any wait,

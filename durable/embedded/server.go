@@ -94,8 +94,8 @@ func Options(change func(*server.Options)) Option {
 }
 
 // Start starts a server whose store is the folder dir, and creates the folder if it does not exist. It returns when the
-// server is ready. That takes some milliseconds, or longer if many jobs are stored. Only one server at a time may use a
-// folder. On most Unix systems Start fails while another server uses it.
+// server is ready. That takes some milliseconds, or longer if many jobs are stored. Start fails while another server
+// uses the folder, and on systems without file locks (Solaris, AIX, Plan 9).
 func Start(dir string, options ...Option) (*Server, error) {
 	if dir == "" {
 		return nil, errors.New("embedded: start: dir is empty, want the folder for the store")
