@@ -24,6 +24,9 @@ type Policy struct {
 
 // config holds the options. A negative number means "not set".
 type config struct {
+	early  bool    // an operation is needed before the first attempt
+	budget *Budget // with early it is all that a first success of Do reads, so they come first
+
 	curve
 	curves          []curve // of BackoffFor
 	limit           int64
@@ -50,9 +53,7 @@ type config struct {
 	signals         []*Signal
 	clock           stream.Clock
 	rand            func() float64
-	budget          *Budget
 	timed           bool // attempts are timed, because another field needs it
-	early           bool // an operation is needed before the first attempt
 	plain           bool // it is needed only for a failure: see attempt.Engine
 }
 
