@@ -139,8 +139,9 @@ func (o *Operation) decide(f *Outcome, cause error) (delay time.Duration, end er
 		return 0, o.giveUp(cause)
 	}
 	if o.allowed = true; o.planned {
-		o.last = nil
-		o.logPlanned(f, delay, dictates > 0)
+		if o.last = nil; c.logs {
+			o.logRetry(&Event{Err: f.Err, Delay: delay, Lasted: f.Lasted}, dictates > 0)
+		}
 		return delay, nil
 	}
 	s.retries++

@@ -168,17 +168,15 @@ func (c *config) log(ctx context.Context, level slog.Level, text string, attrs .
 	logger.LogAttrs(ctx, level, text, attrs...)
 }
 
-func (o *Operation) logPlanned(f *Outcome, delay time.Duration, dictated bool) {
-	o.config.log(o.ctx, slog.LevelDebug, "going on after a planned end", slog.Duration("delay", delay), slog.Bool("dictated", dictated),
-		slog.Duration("lasted", f.Lasted), slog.Any("error", f.Err))
-}
-
+// logRetry logs a retry, or that the operation goes on after a planned end.
 func (o *Operation) logRetry(e *Event, dictated bool) {
 	text, level := "retrying after a failure", slog.LevelDebug
 	attrs := []slog.Attr{slog.Int("retry", e.N), slog.Duration("delay", e.Delay), slog.Bool("dictated", dictated),
 		slog.Duration("lasted", e.Lasted), slog.Any("error", e.Err)}
 	down := o.failedAt().Sub(o.state.outageBegan())
 	switch passed := marks(down); {
+	case o.planned:
+		text, attrs = "going on after a planned end", attrs[1:]
 	case o.logged == 0:
 		level, o.logged = slog.LevelWarn, 1+passed
 	case o.logged <= passed:
