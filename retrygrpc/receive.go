@@ -17,8 +17,9 @@ import (
 //	}, func(_ int64, e *pb.Event) int64 { return e.Id }, policy)
 //
 // Each run makes a new call, and ends it when its consumer stops. A failure carries the delay that the server dictates,
-// and is permanent if the server says that the call must not be repeated. Use retry.If(IsTransient) for the policy's
-// other decisions. The stream's Timeout, or gRPC's keepalive, detects a silent connection.
+// and is permanent if the server says that the call must not be repeated. With retry.If(IsTransient) a policy retries
+// only the errors after which the call may succeed. The stream's Timeout, or gRPC's keepalive, detects a silent
+// connection.
 //
 // Retry in one layer: use the option Methods to exclude from StreamClientInterceptor the calls that Resume repeats.
 func Receive[Req, Res any, C interface {

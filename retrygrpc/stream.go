@@ -16,9 +16,9 @@ import (
 // streams, and which errors it returns. p's hooks must be safe for concurrent use.
 //
 // For a call with one request and a stream of responses, the first attempt is made at once. The first RecvMsg, or a
-// Header before it, makes the others, until there is a response or a header. RecvMsg returns the error of all. As in
-// gRPC, Header returns neither a header nor an error if the stream has ended without one. The request must not change
-// before the first RecvMsg or Header has returned.
+// Header before it, makes the others, until there is a response or a header. If all fail, RecvMsg returns the error. As
+// in gRPC, Header returns neither a header nor an error if the stream has ended without one. The request must not
+// change before the first RecvMsg or Header has returned.
 //
 // Without Limit, Within or StopAt, p retries until the call's context ends.
 func StreamClientInterceptor(p retry.Policy, opts ...Option) grpc.StreamClientInterceptor {

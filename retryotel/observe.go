@@ -13,9 +13,9 @@ import (
 )
 
 // Observe returns an option that reports the work of a policy, under a name for the kind of operation, such as "fetch
-// prices". The name is the policy's too (retry.Name), so logs and errors have it. The number of attribute values is
-// small if that of the errors' types is. The package comment has the metrics. Make the option once for a name: the
-// gauges are those of one Observe.
+// prices". The name is the policy's too (retry.Name), so logs and errors have it. The attribute error.type has a value
+// for each type of error. The package comment has the metrics. Make the option once for a name: each Observe has gauges
+// of its own.
 //
 // If the span of the operation's context is recorded, it receives the events retry.scheduled (with retry.number,
 // retry.delay in seconds, error.type and, for a request of retryhttp, http.request.resend_count), retry.recovered
