@@ -111,16 +111,14 @@ func (s *Shared[T]) attempt(r *round, op *Operation, left **value[T]) {
 			v.renew = s.renewAt(opened)
 		}
 		s.mu.Lock()
-		living := r.ctx.Err() == nil
-		if living {
+		if r.ctx.Err() == nil {
 			*left = s.current.Swap(v)
 			s.unproven, s.row.op = v, op
 			s.complete(r, nil)
-		}
-		s.mu.Unlock()
-		if living {
+			s.mu.Unlock()
 			return
 		}
+		s.mu.Unlock()
 	}
 	err = ending.Error(r.ctx, err) // AttemptTimeout or Close may have ended it
 	r.end(nil)
@@ -197,10 +195,9 @@ func (s *Shared[T]) settle(r *round, op *Operation, f func()) {
 				op.state.first = now
 			}
 		}
-		failed := Error{Last: errNoReturn, Attempts: op.state.attempts}
-		next := row{op: op, state: op.state, failure: failed, due: now.Add(delay), fires: fires}
+		failure := Error{Last: errNoReturn, Attempts: op.state.attempts}
 		s.mu.Lock()
-		s.row = next
+		s.row = row{op: op, state: op.state, failure: failure, due: now.Add(delay), fires: fires}
 		raise := r.waiting == 0 || r.end == nil
 		s.complete(r, nil)
 		s.mu.Unlock()
