@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// Works tells each retried stream around ctx that its attempt works although it has not delivered a value: it is
+// Works reports to each retried stream around ctx that its attempt works although it has not delivered a value: it is
 // connected and subscribed, or a heartbeat came. This ends an outage (retry.OnRecovered, the end of retry.OnOutage,
 // retry.Log): later errors do not contain the failures before it. Works is not a value, so it does not count for
 // Failure's Items, retry.ResetAfterItems, retry.BeforeFirstItem or a budget, and it does not restart retry.Limit.
