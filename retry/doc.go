@@ -33,15 +33,20 @@
 //
 // # Order
 //
-// After a failure a policy checks, in this order: Has ctx ended? Is the error permanent? Does the predicate refuse it?
-// Has the attempt delivered values, under BeforeFirstItem? Does the count of retries restart? Are there no retries
-// (WithoutRetries)? Is the limit reached? How long is the delay, dictated or drawn? Does it exceed MaxRetryAfter,
-// StopAt or Within? Does it exceed the context's deadline (then the policy does not wait)? Does the budget have a
-// token? Then it calls Log and the OnRetry hooks, waits, checks the context again, and begins the next attempt.
+// After a failure the first of these that applies decides:
 //
-// A permanent error is returned unchanged, and so is one that the predicate or BeforeFirstItem refuses. Any other error
-// is an [*Error], unless it is stream.ErrNotRestartable of a stream, or of a stream whose context has ended. A planned
-// end ([Planned]) is no failure.
+//  1. ctx has ended: the operation ends.
+//  2. The error is permanent, the predicate (If) refuses it, or the attempt has delivered values, under
+//     BeforeFirstItem: it is returned unchanged.
+//  3. There are no retries (WithoutRetries), or the limit is reached: the policy gives up. Before that ResetAfter,
+//     ResetAfterItems or a Signal may restart the count.
+//  4. The delay, dictated or drawn, exceeds MaxRetryAfter, StopAt or Within, or would pass the context's deadline: it
+//     gives up, without waiting.
+//  5. The budget has no token: it gives up.
+//  6. Else it calls Log and the OnRetry hooks, waits, checks the context again, and begins the next attempt.
+//
+// A policy gives up with an [*Error]. A stream whose context has ended, and stream.ErrNotRestartable, have errors of
+// their own. A planned end ([Planned]) is no failure.
 //
 // # Layers
 //
