@@ -73,36 +73,6 @@ func (i *interruption) interrupt() {
 
 func (i *interruption) interrupted() bool { return i.called.Load() }
 
-// latest is the last value of a stream. One goroutine stores it and another one reads it.
-type latest[T any] struct {
-	mu    sync.Mutex
-	value T
-	some  bool
-}
-
-func (l *latest[T]) put(v T) bool {
-	l.mu.Lock()
-	l.value, l.some = v, true
-	l.mu.Unlock()
-	return true
-}
-
-func (l *latest[T]) get() (T, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.value, l.some
-}
-
-// take is get, and removes the value.
-func (l *latest[T]) take() (v T, some bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var zero T
-	v, some = l.value, l.some
-	l.value, l.some = zero, false
-	return v, some
-}
-
 // TakeUntil is operators.TakeUntil.
 func TakeUntil[T, U any](p Package, s Stream[T], stop Stream[U]) Stream[T] {
 	require(p, "TakeUntil", s, "stop", stop == nil)
@@ -118,15 +88,15 @@ func TakeUntil[T, U any](p Package, s Stream[T], stop Stream[U]) Stream[T] {
 func Sample[T, U any](p Package, s Stream[T], sampler Stream[U]) Stream[T] {
 	require(p, "Sample", s, "sampler", sampler == nil)
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {
-		var seen latest[T]
-		values := notifier[T]{source: s, receive: seen.put, endsBoth: true}
+		var latest atomic.Pointer[T]
+		values := notifier[T]{source: s, receive: func(v T) bool { latest.Store(&v); return true }, endsBoth: true}
 		return withNotifier(scope, values, func(run *interruption) error {
 			return sampler(run.ctx, func(U) bool {
 				if run.interrupted() {
 					return false
 				}
-				v, some := seen.take()
-				return !some || out.Deliver(v)
+				v := latest.Swap(nil)
+				return v == nil || out.Deliver(*v)
 			})
 		})
 	})
@@ -140,7 +110,7 @@ func WithLatestFrom[A, B, C any](p Package, s Stream[A], other Stream[B], f func
 		ctx, release := withJoint(ctx)
 		defer release()
 		return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[C]) error {
-			var seen latest[B]
+			var latest atomic.Pointer[B]
 			known := make(chan struct{}) // closed when other has yielded a value or has ended without an error
 			know := sync.OnceFunc(func() { close(known); release() })
 			notify := func(ctx context.Context, yield func(B) bool) error {
@@ -154,7 +124,8 @@ func WithLatestFrom[A, B, C any](p Package, s Stream[A], other Stream[B], f func
 				}
 				return err
 			}
-			return withNotifier(scope, notifier[B]{source: notify, receive: seen.put}, func(run *interruption) error {
+			values := notifier[B]{source: notify, receive: func(b B) bool { latest.Store(&b); return true }}
+			return withNotifier(scope, values, func(run *interruption) error {
 				return s(run.ctx, func(a A) bool {
 					if run.interrupted() {
 						return false
@@ -163,8 +134,8 @@ func WithLatestFrom[A, B, C any](p Package, s Stream[A], other Stream[B], f func
 					case <-known:
 					case <-run.ctx.Done():
 					}
-					b, some := seen.get() // a is not lost if other fails right after its first value
-					return scope.Err() == nil && (!some || out.Deliver(f(a, b)))
+					b := latest.Load() // a is not lost if other fails right after its first value
+					return scope.Err() == nil && (b == nil || out.Deliver(f(a, *b)))
 				})
 			})
 		})(ctx, yield)

@@ -38,9 +38,6 @@ func (h *heap[E]) Pop() E {
 	return first
 }
 
-// Replace removes the first element and adds e. The heap must not be empty.
-func (h heap[E]) Replace(e E) { h.sink(0, e) }
-
 // Init makes a heap of elements in any order.
 func (h heap[E]) Init() {
 	for i := len(h)/2 - 1; i >= 0; i-- {
