@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/internal/words"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/retry"
 )
@@ -65,6 +67,13 @@ func TestPolicyTextMeansWhatTheOptionsMean(t *testing.T) {
 
 func TestPolicyTextErrors(t *testing.T) {
 	const good = "exponential base=1s factor=2 "
+	var options []string
+	for _, w := range retry.Words() {
+		if strings.HasPrefix(w.Go, "retry.") {
+			options = append(options, w.Name)
+		}
+	}
+	also := "(a policy also takes " + words.List(slices.Compact(options), "and") + ")"
 	for _, test := range []struct{ text, want string }{
 		{good + "limit=-1", `"limit=-1" at column 30: limit is "-1", want a whole number of at least 0`},
 		{good + "limit=many", `"limit=many" at column 30: limit is "many", want a whole number of at least 0`},
@@ -73,7 +82,7 @@ func TestPolicyTextErrors(t *testing.T) {
 		{good + "resetafter=0s", `"resetafter=0s" at column 30: resetafter is 0s, want more than 0`},
 		{good + "limit=1 limit=2", `"limit=2" at column 38: a second limit, after "limit=1"; want one only`},
 		{good + "limmit=1", `"limmit=1" at column 30: unknown word; exponential takes`},
-		{good + "x=2", "(a policy also takes limit, within, stopat, attempttimeout, resetafter, resetafteritems, maxretryafter and budget)"},
+		{good + "x=2", also},
 		{good + "budget=1,2", `"budget=1,2" at column 30: "1,2" is not a budget, want as in "budget=10,1,0.1": capacity, cost, refund, and optionally`},
 		{good + "budget=1,1,1,1,1", `"1,1,1,1,1" is not a budget`},
 		{good + "budget", `"budget" at column 30: budget has no value, want as in "budget=10,1,0.1"`},
@@ -112,22 +121,21 @@ func TestPolicyTextErrors_OfTheBackoff(t *testing.T) {
 
 func TestPolicyTextRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		opts := []retry.Option{retry.Limit(rapid.IntRange(0, math.MaxInt).Draw(t, "limit"))}
-		duration := func(name string) time.Duration {
-			return time.Duration(rapid.Int64Range(1, math.MaxInt64).Draw(t, name))
-		}
-		for name, option := range map[string]func(time.Duration) retry.Option{
-			"within": retry.Within, "stopat": retry.StopAt, "attempttimeout": retry.AttemptTimeout,
-			"resetafter": retry.ResetAfter, "maxretryafter": retry.MaxRetryAfter,
-		} {
-			if rapid.Bool().Draw(t, name+" is set") {
-				opts = append(opts, option(duration(name)))
+		text := "fibonacci d=" + words.Duration(time.Duration(rapid.Int64Range(1, math.MaxInt64).Draw(t, "d")))
+		for _, w := range retry.Words() {
+			if !strings.HasPrefix(w.Go, "retry.") || strings.Contains(text, " "+w.Name+"=") || !rapid.Bool().Draw(t, w.Name+" is set") {
+				continue
 			}
+			n := rapid.Int64Range(1, math.MaxInt64).Draw(t, w.Name)
+			if _, err := time.ParseDuration(w.Example); err == nil {
+				w.Example = words.Duration(time.Duration(n))
+			} else if _, err := strconv.Atoi(w.Example); err == nil {
+				w.Example = fmt.Sprint(n)
+			}
+			text += " " + w.String()
 		}
-		p := retry.New(backoff.Fibonacci(duration("d")), opts...)
-		again, err := retry.Parse(p.String())
-		if err != nil || again.String() != p.String() {
-			t.Fatalf("%q reads as %q, %v", p, again, err)
+		if p, err := retry.Parse(text); err != nil || p.String() != text {
+			t.Fatalf("%q reads as %q, %v", text, p, err)
 		}
 	})
 }
