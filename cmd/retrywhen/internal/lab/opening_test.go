@@ -172,7 +172,7 @@ func saves(ctx context.Context, b *strings.Builder) error {
 		`<p>A budget: a small one, if there are many processes. Or a server with a short queue. ` +
 		`Without retries the server is safe too, but every failure is an error.</p></div>`)
 	fmt.Fprintf(b, `<div class="scroll" tabindex="0" role="region" aria-label="After the stall"><table><thead><tr><th scope="col">callers</th><th scope="col">after the stall</th>`+
-		`<th scope="col">errors, if %.0f %% of the<br>requests fail at random</th></tr></thead><tbody>`, 100*failures)
+		`<th scope="col">errors, if %.0f %% of the requests fail at random</th></tr></thead><tbody>`, 100*failures)
 	for _, row := range []struct {
 		name, policy string
 		queue        int
@@ -195,8 +195,9 @@ func saves(ctx context.Context, b *strings.Builder) error {
 		if err != nil {
 			return err
 		}
-		verdict, _, _ := strings.Cut(strings.TrimPrefix(stalled.verdict, "It "), ":")
-		fmt.Fprintf(b, `<tr><th scope="row">%s</th><td class="verdict %s">%s</td><td>%.1f %%</td></tr>`, row.name, stalled.grade, verdict+", "+stalled.runs,
+		verdict, _, _ := strings.Cut(strings.Replace(stalled.verdict, "It never", "Never", 1), ":")
+		runs, _, _ := strings.Cut(strings.TrimPrefix(stalled.runs, "in "), ",")
+		fmt.Fprintf(b, `<tr><th scope="row">%s</th><td class="verdict %s">%s, in %s</td><td>%.1f %%</td></tr>`, row.name, stalled.grade, verdict, runs,
 			100*float64(calm.result.GivenUp)/float64(calm.result.Operations))
 	}
 	fmt.Fprintf(b, `</tbody></table></div><div class="go"><pre tabindex="0" role="group" aria-label="Go"><code>%s</code></pre>`+

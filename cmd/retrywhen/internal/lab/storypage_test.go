@@ -206,7 +206,7 @@ func TestStoryNeedsNoScript(t *testing.T) {
 	if want := fmt.Sprintf("Since the stall %d\u00a0%% of its work is for nobody", wasted); !strings.Contains(first, want) {
 		t.Errorf("the story does not say %q", want)
 	}
-	if all := regexp.MustCompile(`<td class="verdict (well">Back a[^<]*, in 10|bad">never recovers, 10|late">Back only after more than a minute, in 10|bad">Back after [^<]* [0-9]) of 10 runs[^<]*</td>`).FindAllString(first, -1); len(all) != 6 {
+	if all := regexp.MustCompile(`<td class="verdict (well">Back a[^<]*, in 10|bad">Never recovers, in 10|late">Back only after more than a minute, in 10|bad">Back after [^<]* [0-9]) of 10 runs[^<]*</td>`).FindAllString(first, -1); len(all) != 6 {
 		t.Errorf("the table of what saves the server has the verdicts %q, want 6", all)
 	}
 	if _, wrong, ok := strings.Cut(first, "%!"); ok {

@@ -126,8 +126,8 @@ function names(svg, points) {
     if (!place) continue; // the legend has all titles
     taken.push(box(place));
     const above = Math.abs(place[1] - 4 - d.cy) > 10;
-    if (above) svg.append(make("path", {d: `M${d.cx} ${d.cy}L${place[0] > d.cx ? place[0] - 2 : place[0] + w + 2} ${place[1] - 4}`, stroke: series(d.i), "stroke-width": 0.7}));
-    svg.append(make("text", {x: place[0], y: place[1], fill: "currentColor", "text-anchor": "start"}, d.title));
+    if (above) svg.prepend(make("path", {d: `M${d.cx} ${d.cy}L${place[0] > d.cx ? place[0] - 2 : place[0] + w + 2} ${place[1] - 4}`, stroke: series(d.i), "stroke-width": 0.7}));
+    svg.append(make("text", {x: place[0], y: place[1], fill: "currentColor", stroke: "var(--paper)", "stroke-width": 3, "paint-order": "stroke", "text-anchor": "start"}, d.title));
   }
 }
 
