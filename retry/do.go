@@ -24,9 +24,7 @@ import (
 //
 // If ctx has ended before the first call, f is not called. A panic of f reaches the caller.
 func Do[T any](ctx context.Context, p Policy, f func(context.Context) (T, error)) (v T, err error) {
-	if f == nil {
-		panicf("Do", "f is nil")
-	}
+	notNil("Do", "f", f == nil)
 	c := p.settings()
 	if c.early || ctx.Err() != nil {
 		return loop(ctx, c, f, v, nil)
@@ -40,11 +38,9 @@ func Do[T any](ctx context.Context, p Policy, f func(context.Context) (T, error)
 
 // loop makes the calls of Do. failure is the error of the first call, if it was made already.
 func loop[T any](ctx context.Context, c *config, f func(context.Context) (T, error), v T, failure error) (T, error) {
-	var (
-		op  Operation
-		end error
-	)
+	var op Operation
 	op.begin(ctx, c)
+	var end error
 	if failure == nil {
 		end = op.Cancelled()
 	} else {
@@ -74,9 +70,7 @@ func callWithin[T any](ctx context.Context, op *Operation, f func(context.Contex
 
 // Run is Do for a function without a result.
 func Run(ctx context.Context, p Policy, f func(context.Context) error) error {
-	if f == nil {
-		panicf("Run", "f is nil")
-	}
+	notNil("Run", "f", f == nil)
 	_, err := Do(ctx, p, func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) })
 	return err
 }

@@ -27,9 +27,7 @@ import (
 //
 // Outside of RetryWhen, Handle's stream is an Operation of its own, which does not learn how it ends.
 func (p Policy) Handle(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
-	if failures == nil {
-		panicf("Policy.Handle", "failures is nil")
-	}
+	notNil("Policy.Handle", "failures", failures == nil)
 	return func(ctx context.Context, yield func(stream.Failure) bool) error {
 		c := p.settings()
 		s, found := ctx.Value(attempt.SubscriptionKey{}).(*attempt.Subscription)
@@ -37,11 +35,9 @@ func (p Policy) Handle(failures stream.Stream[stream.Failure]) stream.Stream[str
 			s = &attempt.Subscription{Context: ctx}
 			defer s.End(attempt.Attempt{}, attempt.ErrPanic)
 		}
-		var (
-			wait = timer.New(c.clockUnder(ctx))
-			n    int
-			end  error
-		)
+		wait := timer.New(c.clockUnder(ctx))
+		n := 0
+		var end error
 		err := failures(ctx, func(f stream.Failure) bool {
 			if end = ending.ContextError(ctx); end != nil {
 				return false
