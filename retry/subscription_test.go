@@ -259,6 +259,35 @@ type ownClock struct{}
 func (ownClock) Now() time.Time                                  { return time.Now() }
 func (ownClock) AfterFunc(d time.Duration, f func()) *time.Timer { return time.AfterFunc(d, f) }
 
+// fastClock is a clock of the policy's own on which ten seconds pass in one of the bubble.
+type fastClock struct{ begun time.Time }
+
+func (c fastClock) Now() time.Time { return c.begun.Add(10 * time.Since(c.begun)) }
+
+func (c fastClock) AfterFunc(d time.Duration, f func()) *time.Timer { return time.AfterFunc(d/10, f) }
+
+// A policy in a function measures attempts on its own clock, from its answer to the failure or the end.
+func TestSubscription_MeasuresOnThePolicysClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var lasted []time.Duration
+		p := every(0, retry.WithClock(fastClock{time.Now()}), retry.OnAttempt(func(_ context.Context, a retry.AttemptEnd) {
+			lasted = append(lasted, a.Lasted)
+		}))
+		began := 0
+		source := stream.Stream[int](func(context.Context, func(int) bool) error {
+			time.Sleep(time.Second)
+			if began++; began < 3 {
+				return errBoom
+			}
+			return nil
+		})
+		err := source.RetryWhen(answers(p.Handle)).ForEach(t.Context(), func(int) {})
+		if want := []time.Duration{time.Second, 10 * time.Second, 10 * time.Second}; err != nil || !slices.Equal(lasted, want) {
+			t.Errorf("%v; the attempts lasted %v, want %v", err, lasted, want)
+		}
+	})
+}
+
 // Two runs of Handle's stream, on goroutines of their own, measure an attempt on the policy's clock: without the lock
 // the race detector sees them.
 func TestSubscription_TwoRunsMeasure(t *testing.T) {
