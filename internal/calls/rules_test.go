@@ -242,6 +242,25 @@ func TestVerdict_Hidden(t *testing.T) {
 	}
 }
 
+// In real time, the way of a kind that one run has shown is played again, and the kind is certain if that shows it too.
+func TestVerdict_Uncertain(t *testing.T) {
+	undisturbed, hot, right := asking(Way{Name: Undisturbed}), asking(way(Throughout), 0, 0, 0), asking(way(Throughout), time.Second)
+	v := Judge(Rules{Most: 15}, []*Run{undisturbed, hot, right})
+	for range 2 {
+		if ways := v.Uncertain(); len(ways) != 1 || ways[0].Name != Throughout || len(v.Certain()) > 0 {
+			t.Errorf("got %v, and %v is certain", ways, v.Certain())
+		}
+		v.Add(right)
+	}
+	v.Add(hot)
+	if all := v.Certain(); len(all) != 1 || all[0].Kind != "hot" || all[0].Shown != 2 || len(v.Uncertain()) > 0 {
+		t.Errorf("got %v, and %v is uncertain", all, v.Uncertain())
+	}
+	if v := Judge(Rules{Most: 15, Virtual: true}, []*Run{undisturbed, hot}); len(v.Certain()) != 1 || len(v.Uncertain()) > 0 {
+		t.Errorf("in virtual time: got %v, and %v is uncertain", v.Certain(), v.Uncertain())
+	}
+}
+
 // A run that cannot be judged says so, and is not among those from which the policy is.
 func TestVerdict_Stuck(t *testing.T) {
 	stuck := &Run{Way: way(Throughout), Stuck: fault("cannot-be-judged", "", "it stands still")}
