@@ -1,7 +1,9 @@
 package calls
 
 import (
+	"cmp"
 	"crypto/sha256"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -28,23 +30,18 @@ type Request struct {
 var hop = []string{"Connection", "Keep-Alive", "Upgrade", "Http2-Settings", "Expect", "Te", "Transfer-Encoding", "Content-Length"}
 
 func newRequest(r *http.Request, body []byte) *Request {
-	key := r.Header.Get("Idempotency-Key")
-	if key == "" {
-		key = r.Header.Get("X-Idempotency-Key")
-	}
+	key := cmp.Or(r.Header.Get("Idempotency-Key"), r.Header.Get("X-Idempotency-Key"))
 	return &Request{Name: r.Method + " " + r.URL.Path, header: r.Header, key: key, body: sha256.Sum256(body)}
 }
 
 // dropped returns a header of r that the next attempt does not have, "" if it has all.
 func (r Request) dropped(next Request) string {
-	var all []string
-	for name := range r.header {
+	for _, name := range slices.Sorted(maps.Keys(r.header)) {
 		if next.header[name] == nil && !slices.Contains(hop, name) {
-			all = append(all, name)
+			return name
 		}
 	}
-	slices.Sort(all)
-	return slices.Concat(all, []string{""})[0]
+	return ""
 }
 
 // wait returns how long the program waited between the end of r and the next request. If it did not await that, it is

@@ -6,6 +6,7 @@ package calls
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -70,12 +71,7 @@ const (
 // Ways returns all ways but the undisturbed one, in the order of a table. virtual: with those that need hours, a deadline, or a client that makes
 // several calls.
 func Ways(virtual bool) []Way {
-	repeat := func(n, status int) (all []answer) {
-		for range n {
-			all = append(all, answer{status: status})
-		}
-		return all
-	}
+	repeat := func(n, status int) []answer { return slices.Repeat([]answer{{status: status}}, n) }
 	once := func(a answer) []answer { return []answer{a} }
 	ways := []Way{{Name: twice503, answers: repeat(2, 503)}}
 	for range 5 {
