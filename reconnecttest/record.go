@@ -153,7 +153,7 @@ func (n *network) wrote() {
 	}
 	if n.heard = (time.Time{}); n.vain > hotVain {
 		n.floods = true
-		n.heats(fmt.Sprintf("it asked %d times in a minute, each time as soon as there was an answer without a value", hotVain))
+		n.heats(fmt.Sprintf("it wrote %d times in a minute, each time as soon as it had read something that brought no value", hotVain))
 	}
 	if n.writes++; n.writes > hotWrites {
 		n.floods = true

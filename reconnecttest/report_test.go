@@ -285,7 +285,7 @@ func TestFreeze_AfterTheValues(t *testing.T) {
 		t.Fatalf("got %+v", report)
 	}
 	for _, f := range report.Findings {
-		if f.Kind != prove.Unjudged || !strings.Contains(f.What, "[sync.Mutex.Lock]") || !strings.Contains(f.What, "may be held by who asleep in reconnecttest_test.(*closing).flush at reconnecttest/report_test.go:") {
+		if f.Kind != prove.Unjudged || !strings.Contains(f.What, "[sync.Mutex.Lock]") || !strings.Contains(f.What, "the mutex may be held here: asleep in reconnecttest_test.(*closing).flush at reconnecttest/report_test.go:") {
 			t.Errorf("got %s", f)
 		}
 	}

@@ -24,7 +24,7 @@ func TestHot_AsksAtOnce(t *testing.T) {
 		t.Fatalf("got %+v", report)
 	}
 	f := report.Findings[0]
-	if f.Kind != prove.Hot || f.Where != "undisturbed" || f.What != "it asked 1000 times in a minute, each time as soon as there was an answer without a value" {
+	if f.Kind != prove.Hot || f.Where != "undisturbed" || f.What != "it wrote 1000 times in a minute, each time as soon as it had read something that brought no value" {
 		t.Errorf("got %s: %s", f.Kind, f)
 	}
 }

@@ -60,10 +60,10 @@ func Stuck(all []Goroutine) string {
 	durable := slices.DeleteFunc(slices.Clone(all), func(g Goroutine) bool { return !g.Durable })
 	text := List(waiting)
 	if reading := slices.DeleteFunc(slices.Clone(durable), func(g Goroutine) bool { return !g.Reads() }); len(reading) > 0 {
-		text += "\n    " + strings.Join(Waits(reading), ", ")
+		text += "\n    meanwhile: " + strings.Join(Waits(reading), ", ")
 	}
 	if holding := holders(waiting, durable); len(holding) > 0 {
-		text += "\n    the mutex may be held by who " + strings.Join(Waits(holding), ", ")
+		text += "\n    the mutex may be held here: " + strings.Join(Waits(holding), ", ")
 	}
 	return text
 }
