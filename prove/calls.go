@@ -62,8 +62,9 @@ func (m Measured) Missing(known []Known) []Known { return missing(m.Findings, kn
 // what it does. A kind of fault is a Finding only if two runs have shown it. It returns an error if the program fails
 // undisturbed, makes no request, or more than one that cannot be told from a retry, if its two undisturbed results
 // differ, and when ctx ends; then Measured has what is known. The error matches ErrBusy if the machine stalled during
-// more than half of the measurement, or for so long in waits that these may be missing (Hot) or equal (Jitter). When
-// Measure returns, no call of Client goes on, if Client returns when its context ends.
+// more than half of the measurement, or for so long in waits that these may be missing (Hot) or equal (Jitter), or if
+// waits differ on a machine without any free time. When Measure returns, no call of Client goes on, if Client returns
+// when its context ends.
 //
 // It panics if Client is nil or a number is negative.
 func (c Calls) Measure(ctx context.Context) (Measured, error) {
@@ -102,6 +103,9 @@ func (m *measuring) measure(ctx context.Context) (Measured, error) {
 	if hidden := verdict.Hidden(); len(hidden) > 0 {
 		return measured, fmt.Errorf("prove: %w: it made waits longer, which may hide a fault of the kind %s; this needs a quieter machine, or a lower Parallel", ErrBusy, strings.Join(hidden, " or "))
 	}
+	if m.pressed > mostPressed && verdict.Differ() {
+		return measured, fmt.Errorf("prove: %w: others waited for a processor in %.0f %% of the time in which waits were measured, so that it may have made them differ; this needs a quieter machine", ErrBusy, 100*m.pressed)
+	}
 	return measured, nil
 }
 
@@ -118,7 +122,7 @@ func (c Calls) prepare() *measuring {
 		c.Answer = `{"ok":true}`
 	}
 	return &measuring{
-		Calls: c, telling: newTelling(c.Known, c.OnFinding, c.OnProgress), slots: make(chan struct{}, c.Parallel), starting: make(chan struct{}, 2),
+		Calls: c, pressure: pressure, telling: newTelling(c.Known, c.OnFinding, c.OnProgress), slots: make(chan struct{}, c.Parallel), starting: make(chan struct{}, 2),
 		rules: calls.Rules{Most: c.Most, Idempotent: c.Idempotent, NoJitter: c.NoJitter, Within: c.Within, Stop: c.Stop},
 	}
 }

@@ -24,6 +24,8 @@ type measuring struct {
 	first    []*calls.Run  // undisturbed
 	slots    chan struct{} // are taken by runs,
 	starting chan struct{} // until their first request
+	pressure func() time.Duration
+	pressed  float64 // the part of the time in which something waited for a processor, while waits were measured
 }
 
 // firstRequest is how long a program may take until its first request.
@@ -63,7 +65,7 @@ func (m *measuring) playAll(ctx context.Context) []*calls.Run {
 	runs := make([]*calls.Run, len(ways))
 	m.total = len(ways)
 	m.progress(0)
-	var long, short sync.WaitGroup
+	var long, short, timed sync.WaitGroup
 	start := func(group *sync.WaitGroup, wanted func(w calls.Way) bool) {
 		for i, w := range ways {
 			if wanted(w) {
@@ -77,7 +79,10 @@ func (m *measuring) playAll(ctx context.Context) []*calls.Run {
 	start(&long, func(w calls.Way) bool { return w.Long && !w.Timed })
 	start(&short, func(w calls.Way) bool { return !w.Long })
 	short.Wait()
-	start(&long, func(w calls.Way) bool { return w.Timed })
+	begun, before := time.Now(), m.pressure()
+	start(&timed, func(w calls.Way) bool { return w.Timed })
+	timed.Wait()
+	m.pressed = float64(m.pressure()-before) / float64(time.Since(begun))
 	long.Wait()
 	return append(m.first[:1:1], runs...)
 }

@@ -261,6 +261,27 @@ func TestVerdict_Uncertain(t *testing.T) {
 	}
 }
 
+// Equal waits are the program's, whatever the machine did.
+func TestVerdict_Differ(t *testing.T) {
+	waiting := func(waits ...time.Duration) *Run { return asking(way(Throughout), waits...) }
+	one, two, hot := waiting(time.Second, 2*time.Second), waiting(1300*ms, 2100*ms), waiting(0, 0, 0)
+	for _, test := range []struct {
+		name string
+		runs []*Run
+		want bool
+	}{
+		{"equal waits", []*Run{one, one, one, two}, false},
+		{"other ones", []*Run{one, one, two}, true},
+		{"one wait", []*Run{waiting(time.Second), waiting(2 * time.Second)}, false},
+		{"no waits", []*Run{hot, hot, one}, false},
+	} {
+		v := Judge(Rules{Most: 15, NoJitter: true}, append([]*Run{asking(Way{Name: Undisturbed})}, test.runs...))
+		if got := v.Differ(); got != test.want {
+			t.Errorf("%s: got %v", test.name, got)
+		}
+	}
+}
+
 // A run that cannot be judged says so, and is not among those from which the policy is.
 func TestVerdict_Stuck(t *testing.T) {
 	stuck := &Run{Way: way(Throughout), Stuck: fault("cannot-be-judged", "", "it stands still")}

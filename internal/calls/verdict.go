@@ -86,6 +86,15 @@ func (v *Verdict) Hidden() (kinds []string) {
 	return kinds
 }
 
+// Differ reports whether waits differ from run to run, and are waits.
+func (v *Verdict) Differ() bool {
+	rules, timed := v.rules, v.of(Throughout)
+	rules.NoJitter = false
+	waits := slices.ContainsFunc(timed, func(r *Run) bool { return len(r.waits()) > 1 })
+	hot := slices.ContainsFunc(v.Certain(), func(f *judge.Fault) bool { return f.Kind == "hot" })
+	return waits && !hot && len(rules.Jitter(timed)) == 0
+}
+
 // Scenarios returns the number of runs of the ways that have shown a fault.
 func (v *Verdict) Scenarios(f *judge.Fault) (n int) {
 	for _, r := range v.runs {
