@@ -71,20 +71,19 @@ func (in *Receiver[T]) Next() (Event[T], error) { return in.NextAfter(func() {})
 
 // NextAfter is Next, and calls idle when no event is there.
 func (in *Receiver[T]) NextAfter(idle func()) (Event[T], error) {
-	for turns := 0; ; turns++ {
+	for looked := false; ; looked = true {
 		if err := in.scope.Err(); err != nil {
 			return Event[T]{}, err
 		}
 		if event, ok := in.Take(); ok {
 			return event, nil
 		}
-		switch turns {
-		case 0:
-			idle()
-			runtime.Gosched() // sources that are ready then wake the operator once or not at all: Merge takes 0.7 of the time
-		default:
+		if looked {
 			<-in.news
+			continue
 		}
+		idle()
+		runtime.Gosched() // sources that are ready then wake the operator once or not at all: Merge takes 0.7 of the time
 	}
 }
 
