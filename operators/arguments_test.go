@@ -2,7 +2,6 @@ package operators_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 
@@ -45,33 +44,6 @@ func TestRetryWhen_WhichFailureIsAnswered(t *testing.T) {
 func TestPair_String(t *testing.T) {
 	if got := (operators.Pair[int, string]{First: 1, Second: "a"}).String(); got != "(1, a)" {
 		t.Error(got)
-	}
-}
-
-// A handler of failures to failures is what stream.RetryWhen takes.
-func TestRetryWhen_AHandlerThatReturnsFailures(t *testing.T) {
-	runs := 0
-	src := stream.Defer(func(context.Context) stream.Stream[int] {
-		if runs++; runs < 3 {
-			return stream.Fail[int](errBoom)
-		}
-		return stream.Of(runs)
-	})
-	got, err := operators.RetryWhen(src, again.Handle).Collect(t.Context())
-	if len(got) != 1 || got[0] != 3 || err != nil {
-		t.Errorf("got %v, %v, want 3", got, err)
-	}
-}
-
-// The error of a handler's stream, whatever its answers are, ends the stream.
-func TestRetryWhen_TheHandlerFails(t *testing.T) {
-	failure := errors.New("no use")
-	h := func(failures stream.Stream[stream.Failure]) stream.Stream[int] {
-		return operators.TryMap(failures, func(context.Context, stream.Failure) (int, error) { return 0, failure })
-	}
-	_, err := operators.RetryWhen(stream.Fail[int](errBoom), h).Collect(t.Context())
-	if !errors.Is(err, failure) {
-		t.Errorf("got %v, want %v", err, failure)
 	}
 }
 

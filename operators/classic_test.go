@@ -6,10 +6,7 @@ import (
 	"math"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
-
-	"github.com/benbjohnson/clock"
 
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/operators"
@@ -94,24 +91,4 @@ func TestClassic_AttemptsComeAtExpBackoffsTimes(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestClassic_OnAMockClock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var starts []time.Duration
-		s := operators.RetryWhen(attempts(&starts, 4), classic(flatMap(2), time.Second, 3, 1))
-		mock := clock.NewMock()
-		done := make(chan string, 1)
-		go func() { done <- play(stream.WithClock(t.Context(), mock), s) }()
-		for range 14_400 {
-			synctest.Wait()
-			mock.Add(ms)
-		}
-		if got := <-done; got != "14400#" {
-			t.Error(got)
-		}
-		if want := []time.Duration{0, 1100 * ms, 5200 * ms, 14300 * ms}; !slices.Equal(starts, want) {
-			t.Errorf("attempts at %v, want %v", starts, want)
-		}
-	})
 }

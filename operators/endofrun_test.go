@@ -52,20 +52,6 @@ func TestRetryWhen_OfANilStream(t *testing.T) {
 	}
 }
 
-func TestConcatMap_AfterTheStop(t *testing.T) {
-	rude := func(_ context.Context, yield func(int) bool) error {
-		for i := range 5 {
-			yield(i)
-		}
-		return errBoom
-	}
-	var calls []int
-	err := operators.ConcatMap(rude, func(v int) ints { calls = append(calls, v); return stream.Of(v, v) })(t.Context(), func(v int) bool { return v < 1 })
-	if err != nil || !slices.Equal(calls, []int{0, 1}) {
-		t.Error(calls, err)
-	}
-}
-
 // doubleClock calls each function twice, as some mocks do.
 type doubleClock struct{}
 

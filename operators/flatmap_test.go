@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,44 +29,6 @@ func TestFlatMap_RunsSoManyAtOnceAndTheSourceWaits(t *testing.T) {
 			streamtest.Expect(s, operators.FlatMap(cold(s, "abc----|"), concurrency, inner(s, "-x--X|"))).ToBe(want)
 		})
 	}
-}
-
-func TestFlatMap_NeverMoreThanConcurrency(t *testing.T) {
-	for _, concurrency := range []int{1, 2, 7} {
-		bubble(t, fmt.Sprint(concurrency), func(t *testing.T) {
-			var pulled, running, most atomic.Int64
-			inner := func(v int) stream.Stream[int] {
-				return stream.FromFunc(func(context.Context) (int, error) {
-					for n := running.Add(1); ; {
-						if before := most.Load(); n <= before || most.CompareAndSwap(before, n) {
-							break
-						}
-					}
-					time.Sleep(time.Duration(1+v%3) * ms)
-					running.Add(-1)
-					return v, nil
-				})
-			}
-			src := stream.Range(0, 50).Tap(func(int) { pulled.Add(1) })
-			n := 0
-			err := operators.FlatMap(src, concurrency, inner).ForEach(t.Context(), func(int) {
-				n++
-				if pulled.Load() > int64(n+concurrency) {
-					t.Errorf("%d values pulled when %d results have come", pulled.Load(), n)
-				}
-			})
-			if err != nil || n != 50 || most.Load() != int64(concurrency) {
-				t.Errorf("%d values, %v, at most %d at once, want %d", n, err, most.Load(), concurrency)
-			}
-		})
-	}
-}
-
-func TestFlatMap_EndsWithTheLastOfAll(t *testing.T) {
-	t.Run("empty inner streams", func(t *testing.T) {
-		s := operators.FlatMap(stream.Range(0, 100), 2, func(int) stream.Stream[string] { return stream.Empty[string]() })
-		expectValues(t, s, nil, nil)
-	})
 }
 
 func TestFlatMap_FirstErrorCancelsTheOthers(t *testing.T) {
@@ -103,18 +64,6 @@ func windingDown[T any](s stream.Stream[T], d time.Duration) stream.Stream[T] {
 		}()
 		return s(ctx, yield)
 	}
-}
-
-func TestFlatMap_StoppedAndCancelled(t *testing.T) {
-	session(t, "stopped", func(s *streamtest.Session) {
-		each := streamtest.Cold[string](s, "-x--X")
-		streamtest.Expect(s, operators.FlatMap(cold(s, "ab"), 3, spelled(each.Stream)).Take(2)).ToBe("-a(b|)")
-		each.Subscriptions("^-!", "-^!")
-	})
-	session(t, "cancelled, while the source is held", func(s *streamtest.Session) {
-		never := stream.Never[string]()
-		expectCancelled(s, operators.FlatMap(cold(s, "ab"), 2, func(string) strs { return never }), "-----!", "------")
-	})
 }
 
 // The end of the context frees the inner streams and the source that are in their yields, though the consumer is busy;
@@ -233,21 +182,6 @@ func TestFlatMap_Panics(t *testing.T) {
 		}
 		ofA.Subscriptions("^-!")
 	})
-}
-
-// Nothing is lost or doubled, whatever the consumer's pace.
-func TestFlatMap_ManyStreams(t *testing.T) {
-	s := operators.FlatMap(stream.Range(0, 1000), 16, func(v int) stream.Stream[int] { return stream.Range(10*v, 10) })
-	got, err := s.Collect(t.Context())
-	slices.Sort(got)
-	if err != nil || len(got) != 10_000 {
-		t.Fatal(len(got), err)
-	}
-	for i, v := range got {
-		if v != i {
-			t.Fatalf("value %d is %d", i, v)
-		}
-	}
 }
 
 // A burst leaves workers behind, more than are kept; those that were dismissed get no stream of the next burst.

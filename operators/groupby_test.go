@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,30 +25,6 @@ func series(v string) byte {
 		return 'p'
 	}
 	return 'x'
-}
-
-func TestGroupBy_Times(t *testing.T) {
-	session(t, "each key has a stream of its own", func(s *streamtest.Session) {
-		soFar := func(key byte, group strs) strs { return operators.Scan(group, "", join) }
-		streamtest.Expect(s, operators.GroupBy(cold(s, "-apbxq|"), series, soFar)).
-			ToBeWith("-apBxQ|", map[string]string{"B": "ab", "Q": "pq"})
-	})
-	bubble(t, "a group ends with the source", func(t *testing.T) {
-		count := func(key byte, group strs) stream.Stream[int] { return operators.Count(group) }
-		got, err := operators.GroupBy(stream.Of("a", "p", "b", "c"), series, count).Collect(t.Context())
-		slices.Sort(got)
-		if err != nil || !slices.Equal(got, []int{1, 3}) {
-			t.Error(got, err)
-		}
-	})
-	session(t, "groups have their own time", func(s *streamtest.Session) {
-		last := func(key byte, group strs) strs { return group.Debounce(5 * ms) }
-		streamtest.Expect(s, operators.GroupBy(cold(s, "-ap-b---c-------|"), series, last)).ToBe("-------p-----c--|")
-	})
-	session(t, "empty", func(s *streamtest.Session) {
-		f := func(byte, strs) strs { s.T().Error("f is called"); return nil }
-		streamtest.Expect(s, operators.GroupBy(cold(s, "-|"), series, f)).ToBe("-|")
-	})
 }
 
 func TestGroupBy_GroupsThatAreNotConsumed(t *testing.T) {
@@ -212,20 +187,6 @@ func TestGroupBy_Errors(t *testing.T) {
 			return group.Take(1).Delay(5 * ms).Concat(stream.Fail[string](errBoom))
 		}
 		streamtest.Expect(s, operators.GroupBy(cold(s, "-ab"), series, f)).Error(errBoom).ToBe("------(a#)")
-	})
-}
-
-func TestGroupBy_StoppedAndCancelled(t *testing.T) {
-	same := func(_ byte, group strs) strs { return group }
-	session(t, "stopped", func(s *streamtest.Session) {
-		streamtest.Expect(s, operators.GroupBy(cold(s, "-ap"), series, same).Take(1)).ToBe("-(a|)")
-	})
-	session(t, "cancelled", func(s *streamtest.Session) {
-		expectCancelled(s, operators.GroupBy(cold(s, "-ap"), series, same), "-----!", "-ap---")
-	})
-	session(t, "cancelled while a value waits for its group", func(s *streamtest.Session) {
-		f := func(_ byte, group strs) strs { return group.Delay(time.Hour) }
-		expectCancelled(s, operators.GroupBy(cold(s, "-ab"), series, f), "-----!", "------")
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"runtime"
 	"slices"
@@ -144,55 +143,6 @@ func TestResume_ConsumerThatDoesNotTakeAValue(t *testing.T) {
 	}
 }
 
-// A value that a Timeout inside has dropped, for it came too late, comes with the next attempt.
-func TestResume_AValueDroppedInside(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
-		var opened []int
-		late := 2
-		s := operators.Resume(0, func(at int) ints {
-			opened = append(opened, at)
-			return numbers(6, 6, false)(at).Tap(func(v int) {
-				if v == 4 && late > 0 {
-					late--
-					time.Sleep(time.Minute)
-				}
-			}).Timeout(time.Second)
-		}, latest, again)
-		expectValues(t, s, upTo(6), nil)
-		if want := []int{0, 3, 3}; !slices.Equal(opened, want) {
-			t.Errorf("opened at %v, want %v", opened, want)
-		}
-	})
-}
-
-// The consumer's time is its own: nothing runs ahead of it, and the position waits for it.
-func TestResume_SlowConsumer(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
-		inside := false
-		open := numbers(6, 2, true)
-		s := operators.Resume(0, func(at int) ints {
-			return open(at).Tap(func(int) {
-				if inside {
-					t.Error("a value was made while the consumer worked")
-				}
-			})
-		}, func(_, v int) int {
-			if inside {
-				t.Error("the position has moved while the consumer worked")
-			}
-			return v
-		}, again)
-		err := s.ForEach(t.Context(), func(int) {
-			inside = true
-			time.Sleep(time.Hour)
-			inside = false
-		})
-		if err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 // Once the context has ended nothing is opened, whether it ended in a yield, between a value and its position, or in
 // a wait.
 func TestResume_Cancel(t *testing.T) {
@@ -252,25 +202,6 @@ func TestResume_OpenReturnsNil(t *testing.T) {
 	}
 }
 
-func TestResume_OpenPanics(t *testing.T) {
-	for _, at := range []int{0, 2} {
-		func() {
-			defer func() {
-				if r := recover(); r != errBoom {
-					t.Errorf("at %d: recovered %v", at, r)
-				}
-			}()
-			_, err := operators.Resume(0, func(p int) ints {
-				if p == at {
-					panic(errBoom)
-				}
-				return numbers(9, 2, false)(p)
-			}, latest, again).Collect(t.Context())
-			t.Errorf("at %d: it returned %v", at, err)
-		}()
-	}
-}
-
 // A million attempts, nightly, that fail, the position standing still, then moving: the stack and the heap stay as they
 // are.
 func TestResume_AMillionFailures(t *testing.T) {
@@ -306,64 +237,6 @@ func TestResume_AMillionFailures(t *testing.T) {
 	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 1<<20 {
 		t.Errorf("the heap has grown by %d bytes", grown)
 	}
-}
-
-// A source that begins with the value at the position, not behind it: it comes twice, unless open drops it.
-func TestResume_ASourceThatRepeatsItsLastValue(t *testing.T) {
-	inclusive := func(at int) ints { return numbers(5, 3, false)(max(at-1, 0)) }
-	expectValues(t, operators.Resume(0, inclusive, latest, again), []int{1, 2, 3, 3, 4, 5}, nil)
-	expectValues(t, operators.Resume(0, func(at int) ints {
-		return inclusive(at).Filter(func(v int) bool { return v > at })
-	}, latest, again), upTo(5), nil)
-}
-
-// What comes twice, as the comment says: a Merge inside moves the position backwards, a retry inside begins at open's
-// position, one behind at start.
-func TestResume_WhatComesTwice(t *testing.T) {
-	failures := 0
-	merged := func(at int) ints {
-		if failures++; failures > 1 {
-			return numbers(4, 4, false)(at)
-		}
-		return stream.Of(1, 3, 2).Concat(stream.Fail[int](errBoom)) // as a Merge of 1, 2 and 3 may come
-	}
-	expectValues(t, operators.Resume(0, merged, latest, again), []int{1, 3, 2, 3, 4}, nil)
-	inside := func(at int) ints { return numbers(5, 2, false)(at).Retry(1) }
-	expectValues(t, operators.Resume(0, inside, latest, again), []int{1, 2, 1, 2, 3, 4, 3, 4, 5}, nil)
-	behind := operators.Resume(0, numbers(5, 2, false), latest, again.With(retry.Limit(1))).Retry(1)
-	expectValues(t, behind, []int{1, 2, 3, 4, 1, 2, 3, 4}, errBoom)
-}
-
-// An end is the end, also after failures; a feed that must not end says so inside.
-func TestResume_GoodEnd(t *testing.T) {
-	feed := func(at int) ints {
-		if at == 6 {
-			return stream.Fail[int](stream.Permanent(errBoom))
-		}
-		return numbers(9, 3, false)(at).Catch(func(error) ints { return stream.Empty[int]() }) // it ends well after three
-	}
-	expectValues(t, operators.Resume(0, feed, latest, again), upTo(3), nil)
-	expectValues(t, operators.Resume(0, func(at int) ints { return feed(at).MustNotEnd(errCause) }, latest, again), upTo(6), errBoom)
-}
-
-// A position that the source has lost: open catches the error and goes on from a snapshot.
-func TestResume_LostPosition(t *testing.T) {
-	errGone := errors.New("410 Gone")
-	const oldest = 7 // what is before has been purged
-	open := func(at int) ints {
-		return stream.Defer(func(context.Context) ints {
-			if at > 0 && at+1 < oldest {
-				return stream.Fail[int](fmt.Errorf("offset %d: %w", at, errGone))
-			}
-			return numbers(12, 3, false)(at)
-		}).Catch(func(err error) ints {
-			if !errors.Is(err, errGone) {
-				return stream.Fail[int](err)
-			}
-			return stream.Of(100 + oldest).Concat(numbers(12, 3, false)(oldest)) // the snapshot is what 7 left behind
-		})
-	}
-	expectValues(t, operators.Resume(0, open, func(_, v int) int { return v % 100 }, again), []int{1, 2, 3, 107, 8, 9, 10, 11, 12}, nil)
 }
 
 // A stage inside that always fails at one value brings it back with every attempt, until the policy gives up. It does
@@ -416,116 +289,6 @@ func TestResume_PoisonMessage(t *testing.T) {
 	}
 }
 
-// A position may be a sum: the bytes that have been read, say.
-func TestResume_PositionIsASum(t *testing.T) {
-	const text = "the position is how many bytes have been taken"
-	reads := 0
-	s := operators.Resume(0, func(at int) stream.Stream[string] {
-		rest := text[at:]
-		reads++
-		pieces := strings.SplitAfter(rest, " ")
-		if len(pieces) > 3 {
-			return stream.FromSlice(pieces[:3]).Concat(stream.Fail[string](errBoom))
-		}
-		return stream.FromSlice(pieces)
-	}, func(at int, v string) int { return at + len(v) }, again)
-	got, err := s.Collect(t.Context())
-	if strings.Join(got, "") != text || err != nil || reads != 3 {
-		t.Errorf("got %q, %v in %d reads", got, err, reads)
-	}
-}
-
-// An event without an id leaves the position where it is.
-func TestResume_PositionThatAValueDoesNotChange(t *testing.T) {
-	type event struct{ id, data string }
-	log := []event{{"1", "a"}, {"", "b"}, {"", "c"}, {"2", "d"}, {"", "e"}, {"3", "f"}}
-	var opened []string
-	s := operators.Resume("", func(at string) stream.Stream[event] {
-		opened = append(opened, at)
-		from := slices.IndexFunc(log, func(e event) bool { return e.id == at }) + 1
-		if at == "" {
-			from = 0
-		}
-		if len(opened) < 4 {
-			return stream.FromSlice(log[from:min(from+2, len(log))]).Concat(stream.Fail[event](errBoom))
-		}
-		return stream.FromSlice(log[from:])
-	}, func(at string, e event) string {
-		if e.id == "" {
-			return at
-		}
-		return e.id
-	}, again)
-	got, err := s.Collect(t.Context())
-	// b comes again with each attempt that begins behind 1, for it has no place of its own.
-	const want = "a b b c b c b c d e f"
-	var data []string
-	for _, e := range got {
-		data = append(data, e.data)
-	}
-	if strings.Join(data, " ") != want || err != nil || !slices.Equal(opened, []string{"", "1", "1", "1"}) {
-		t.Errorf("got %v, %v, opened at %q", data, err, opened)
-	}
-}
-
-// One position for each partition, in a map that is copied.
-func TestResume_PositionPerPartition(t *testing.T) {
-	type message struct{ partition, offset int }
-	const partitions, length = 3, 8
-	attempts := 0
-	s := operators.Resume(map[int]int{}, func(at map[int]int) stream.Stream[message] {
-		var rest []message
-		for offset := range length {
-			for p := range partitions {
-				if offset >= at[p] {
-					rest = append(rest, message{p, offset})
-				}
-			}
-		}
-		if attempts++; len(rest) > 5 {
-			return stream.FromSlice(rest[:5]).Concat(stream.Fail[message](errBoom))
-		}
-		return stream.FromSlice(rest)
-	}, func(at map[int]int, m message) map[int]int {
-		at = maps.Clone(at)
-		at[m.partition] = m.offset + 1
-		return at
-	}, again)
-	for range 2 { // the start has not been written to
-		got, err := s.Collect(t.Context())
-		seen := map[message]int{}
-		for _, m := range got {
-			seen[m]++
-		}
-		if err != nil || len(got) != partitions*length || len(seen) != len(got) {
-			t.Errorf("%d values, %d of them different, %v", len(got), len(seen), err)
-		}
-	}
-}
-
-// A bookmark moves the position without a value: it travels in the values' envelope, and a Filter behind drops it.
-func TestResume_Bookmark(t *testing.T) {
-	type envelope struct {
-		revision int
-		value    string // "" for a bookmark
-	}
-	var opened []int
-	s := operators.Resume(0, func(at int) stream.Stream[envelope] {
-		opened = append(opened, at)
-		switch at {
-		case 0:
-			return stream.Of(envelope{1, "a"}, envelope{50, ""}).Concat(stream.Fail[envelope](errBoom))
-		default:
-			return stream.Of(envelope{at + 1, "b"})
-		}
-	}, func(_ int, e envelope) int { return e.revision }, again).
-		Filter(func(e envelope) bool { return e.value != "" })
-	got, err := s.Collect(t.Context())
-	if want := []envelope{{1, "a"}, {51, "b"}}; err != nil || !slices.Equal(got, want) || !slices.Equal(opened, []int{0, 50}) {
-		t.Errorf("got %v, %v, opened at %v", got, err, opened)
-	}
-}
-
 // Behind Resume an operator that keeps values has taken them: the position is ahead of the effects by as many.
 func TestResume_ThePositionIsAheadOfWhatKeepsValues(t *testing.T) {
 	for _, c := range []struct {
@@ -568,36 +331,6 @@ func TestResume_ThePositionIsAheadOfWhatKeepsValues(t *testing.T) {
 				t.Errorf("the position was ahead by %d, want %d or more, %v", ahead, c.ahead, err)
 			}
 		})
-	}
-}
-
-// To be sure of each effect the position is stored with it, and is where the next process starts.
-func TestResume_PositionStoredWithTheEffect(t *testing.T) {
-	var store struct{ position, sum int } // what one transaction writes
-	feed := stream.Defer(func(context.Context) stream.Stream[[]int] {
-		return operators.Batch(operators.Resume(store.position, numbers(100, 7, false), latest, again), 6, 0)
-	})
-	for crashes := 0; store.position < 100; crashes++ {
-		if crashes > 100 {
-			t.Fatal("it never gets on")
-		}
-		batches := 0
-		err := feed(t.Context(), func(batch []int) bool {
-			if batches++; batches == 3 {
-				return false // the process dies while it processes a batch
-			}
-			for _, v := range batch {
-				store.sum += v
-				store.position = v
-			}
-			return true
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if want := 100 * 101 / 2; store.sum != want {
-		t.Errorf("the sum is %d, want %d", store.sum, want)
 	}
 }
 

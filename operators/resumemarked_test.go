@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -109,76 +108,6 @@ func TestResumeMarked_ConsumerThatDoesNotTakeAValue(t *testing.T) {
 	}
 }
 
-// A value that an operator inside open has dropped comes with the next attempt.
-func TestResumeMarked_AValueDroppedInside(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
-		var opened []int
-		late := 2
-		s := operators.ResumeMarked(0, func(p int) marks {
-			opened = append(opened, p)
-			return markedNumbers(6, 6, false)(p).Tap(func(m mark) {
-				if m.Value == 4 && late > 0 {
-					late--
-					time.Sleep(time.Minute)
-				}
-			}).Timeout(time.Second)
-		}, again)
-		expectValues(t, s, upTo(6), nil)
-		if want := []int{0, 3, 3}; !slices.Equal(opened, want) {
-			t.Errorf("opened at %v, want %v", opened, want)
-		}
-	})
-}
-
-// A group of values that shares a position is not lost when the source is cut in it. All but its last bear the position
-// before it, and it comes again whole; or a position that counts within it, and each value comes once.
-func TestResumeMarked_AGroupThatIsCut(t *testing.T) {
-	transactions := [][]string{{"a"}, {"b", "c", "d"}, {"e", "f"}}
-	type place struct{ transaction, row int }
-	for name, c := range map[string]struct {
-		mark func(transaction, row int, last bool) place
-		want string
-	}{
-		"whole": {func(transaction, row int, last bool) place {
-			if last {
-				return place{transaction + 1, 0}
-			}
-			return place{transaction, 0}
-		}, "a b c b c d e f"},
-		"counted": {func(transaction, row int, last bool) place {
-			if last {
-				return place{transaction + 1, 0}
-			}
-			return place{transaction, row + 1}
-		}, "a b c d e f"},
-		"the position after the group on each row, which loses the rest": {func(transaction, _ int, _ bool) place {
-			return place{transaction + 1, 0}
-		}, "a b c e f"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			attempts := 0
-			s := operators.ResumeMarked(place{}, func(p place) stream.Stream[operators.Marked[string, place]] {
-				var log []operators.Marked[string, place]
-				for i := p.transaction; i < len(transactions); i++ {
-					for j, row := range transactions[i] {
-						if i > p.transaction || j >= p.row {
-							log = append(log, operators.Marked[string, place]{Value: row, At: c.mark(i, j, j == len(transactions[i])-1)})
-						}
-					}
-				}
-				if attempts++; attempts == 1 {
-					return stream.FromSlice(log[:3]).Concat(stream.Fail[operators.Marked[string, place]](errBoom))
-				}
-				return stream.FromSlice(log)
-			}, again)
-			got, err := s.Collect(t.Context())
-			if strings.Join(got, " ") != c.want || err != nil {
-				t.Errorf("got %v, %v, want %s", got, err, c.want)
-			}
-		})
-	}
-}
-
 // observing is a handler that answers every failure, and observes.
 type observing struct {
 	items     []int64
@@ -258,46 +187,6 @@ func TestResumeMarked_BookmarksAndPolicies(t *testing.T) {
 				t.Errorf("%v after %d attempts, want %v after %d", err, attempts, c.wantErr, c.wantAttempts)
 			}
 		})
-	}
-}
-
-// What remains from a list and a watch without a hole: a snapshot of many rows, whose last row bears its revision; a
-// break inside the snapshot begins it again.
-func TestResumeMarked_ASnapshotThatIsCut(t *testing.T) {
-	type position struct{ revision int } // 0: a snapshot
-	type row = operators.Marked[string, position]
-	rows := []string{"x", "y", "z"}
-	compacted := 90
-	breaks := []int{9, 2, 5, 3} // after how many marks each connection breaks
-	var opened []int
-	watch := func(revision int) stream.Stream[row] {
-		if revision < compacted {
-			return stream.Of(row{At: position{}, Bookmark: true}).Concat(stream.Fail[row](errors.New("410 Gone")))
-		}
-		return operators.Map(stream.Range(revision+1, 100-revision), func(v int) row {
-			return row{Value: fmt.Sprint(v), At: position{v}}
-		})
-	}
-	s := operators.ResumeMarked(position{5}, func(p position) stream.Stream[row] {
-		opened = append(opened, p.revision)
-		events := watch(p.revision)
-		if p.revision == 0 {
-			var snapshot []row
-			for i, v := range rows {
-				snapshot = append(snapshot, row{Value: v})
-				if i == len(rows)-1 {
-					snapshot[i].At.revision = 95
-				}
-			}
-			events = stream.FromSlice(snapshot).Concat(watch(95))
-		}
-		n := breaks[0]
-		breaks = breaks[1:]
-		return events.Take(n).MustNotEnd(errBoom)
-	}, again.With(retry.If(func(error) bool { return len(breaks) > 0 })))
-	got, err := s.Collect(t.Context())
-	if want := "x y x y z 96 97 98 99 100"; strings.Join(got, " ") != want || !errors.Is(err, errBoom) || !slices.Equal(opened, []int{5, 0, 0, 97}) {
-		t.Errorf("got %v, %v, opened at %v, want %s", got, err, opened, want)
 	}
 }
 

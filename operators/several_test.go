@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/retrywhen/retrywhen/operators"
@@ -168,68 +166,6 @@ func TestSeveral_SlicesOfTheConsumer(t *testing.T) {
 	}
 }
 
-// While the consumer has a value in hand, no stream of a zip goes on, and of a combination none but the others by one
-// value.
-func TestSeveral_WaitForTheConsumer(t *testing.T) {
-	for name, apply := range map[string]func(in []ints) ints{
-		"ZipWith3": func(in []ints) ints { return operators.ZipWith3(in[0], in[1], in[2], add3) },
-		"ZipSlice": func(in []ints) ints { return operators.Map(operators.ZipSlice(in...), sumOf) },
-	} {
-		bubble(t, name, func(t *testing.T) {
-			var made [3]atomic.Int64
-			in := []ints{counted(100, &made[0]), counted(100, &made[1]), counted(100, &made[2])}
-			n := 0
-			_ = apply(in)(t.Context(), func(v int) bool {
-				time.Sleep(time.Second)
-				synctest.Wait()
-				if n++; v != 3*n {
-					t.Errorf("value %d is %d", n, v)
-				}
-				for i := range made {
-					if made := made[i].Load(); made != int64(n) {
-						t.Errorf("stream %d has made %d for value %d", i, made, n)
-					}
-				}
-				return n < 10
-			})
-		})
-	}
-	for name, apply := range map[string]func(in []ints) ints{
-		"CombineLatest3":     func(in []ints) ints { return operators.CombineLatest3(in[0], in[1], in[2], add3) },
-		"CombineLatestSlice": func(in []ints) ints { return operators.Map(operators.CombineLatestSlice(in...), sumOf) },
-	} {
-		bubble(t, name, func(t *testing.T) {
-			n := 0
-			in := []ints{stream.Range(0, 10), stream.Range(0, 10), stream.Range(0, 10)}
-			err := apply(in).ForEach(t.Context(), func(int) { n++; time.Sleep(time.Second) })
-			if err != nil || n < 10 || n > 28 {
-				t.Errorf("%d combinations, %v", n, err)
-			}
-		})
-	}
-}
-
-func add3(a, b, c int) int { return a + b + c }
-
-func sumOf(v []int) (sum int) {
-	for _, each := range v {
-		sum += each
-	}
-	return sum
-}
-
-// A consumer that stops is the end, though the streams would go on.
-func TestSeveral_Stopped(t *testing.T) {
-	expectSeveral(t, map[string]several{
-		"": {"-a-b", "-p-q", "--xy", "", "--(A|)", map[string]string{"A": "apx"}, [3]string{"^-!", "^-!", "^-!"}},
-	}, map[string]ofThree{
-		"ZipWith3":           func(a, b, c strs) strs { return operators.ZipWith3(a, b, c, join3).Take(1) },
-		"ZipSlice":           func(a, b, c strs) strs { return joined(operators.ZipSlice(a, b, c)).Take(1) },
-		"CombineLatest3":     func(a, b, c strs) strs { return operators.CombineLatest3(a, b, c, join3).Take(1) },
-		"CombineLatestSlice": func(a, b, c strs) strs { return joined(operators.CombineLatestSlice(a, b, c)).Take(1) },
-	})
-}
-
 func TestZipWith_Times(t *testing.T) {
 	expectTwo(t, map[string]two{
 		"each waits for the other":                    {"--a-b---c-|", "---xy-z", "---AB---C-|", "^---------!", "^---------!"},
@@ -265,47 +201,6 @@ func TestZipWith3_AnEndOfAnyEndsAll(t *testing.T) {
 			streamtest.Expect(s, zipped).ToBe(c.want)
 		})
 	}
-}
-
-func TestZipWith_StoppedAndCancelled(t *testing.T) {
-	session(t, "stopped, while a does not stop", func(s *streamtest.Session) {
-		rude := strs(func(_ context.Context, yield func(string) bool) error {
-			for range 3 {
-				yield("a")
-			}
-			return nil
-		})
-		streamtest.Expect(s, operators.ZipWith(rude, cold(s, "-x"), join).Take(1)).ToBeWith("-(A|)", pairs)
-	})
-	session(t, "cancelled while a waits", func(s *streamtest.Session) {
-		expectCancelled(s, operators.ZipWith(cold(s, "--a"), cold(s, "x--y"), second), "-----!", "--x---")
-	})
-	session(t, "cancelled while b waits", func(s *streamtest.Session) {
-		expectCancelled(s, operators.ZipWith(cold(s, "-ab"), cold(s, "-x"), second), "-----!", "-x----")
-	})
-}
-
-func TestZipWith_BothWaitForTheConsumer(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
-		var a, b atomic.Int64
-		n := 0
-		s := operators.ZipWith(counted(100, &a), counted(100, &b), add)
-		_ = s(t.Context(), func(int) bool {
-			time.Sleep(time.Second)
-			n++
-			if a.Load() != int64(n) || b.Load() != int64(n) {
-				t.Errorf("%d and %d made for pair %d", a.Load(), b.Load(), n)
-			}
-			return n < 10
-		})
-	})
-}
-
-func TestZip_Pairs(t *testing.T) {
-	streamtest.Run(t, func(s *streamtest.Session) {
-		streamtest.Expect(s, operators.Zip(cold(s, "-ab|"), stream.Range(1, 9))).
-			ToBeWith("-AB|", map[string]operators.Pair[string, int]{"A": {"a", 1}, "B": {"b", 2}})
-	})
 }
 
 func TestTakeUntil_Times(t *testing.T) {

@@ -12,7 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/stream"
 	"github.com/retrywhen/retrywhen/streamtest"
@@ -96,21 +95,6 @@ func TestShareN_Marbles(t *testing.T) {
 	} {
 		expectShared(t, name, c, func(s strs) strs { return operators.ShareN(s, 2) })
 	}
-}
-
-func TestShare_Goroutines(t *testing.T) {
-	bubble(t, "each has its values on its own goroutine", func(t *testing.T) {
-		s := operators.Share(stream.Of("a", "b").Delay(ms))
-		one := func() {
-			caller := virtual.Current().ID
-			_ = s.ForEach(t.Context(), func(string) {
-				if id := virtual.Current().ID; id != caller {
-					t.Errorf("on goroutine %d, not on %d", id, caller)
-				}
-			})
-		}
-		consumers(one, one, one)
-	})
 }
 
 func TestShare_ConsumersLeave(t *testing.T) {
@@ -258,14 +242,6 @@ func TestShare_PanicsOfTheSource(t *testing.T) {
 	})
 }
 
-// A stream made outside a bubble can be run in several, one after another.
-func TestShare_InSeveralBubbles(t *testing.T) {
-	s := operators.Share(stream.Of("a").Delay(10 * ms))
-	for range 3 {
-		synctest.Test(t, func(t *testing.T) { expect(t, s, "10a 10|") })
-	}
-}
-
 // Consumers that come and go at random see the values of a run in order, without a gap, and nothing is left behind.
 func TestShare_Crowd(t *testing.T) {
 	s := operators.Share(stream.Range(0, 300))
@@ -351,14 +327,6 @@ func TestShare_EndsAfterAnyNumberOfValues(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestShare_TheContextOfARunEndsWithIt(t *testing.T) {
-	var run context.Context
-	src := ints(func(ctx context.Context, _ func(int) bool) error { run = ctx; return nil })
-	if _, err := operators.Share(src).Collect(t.Context()); err != nil || run.Err() != context.Canceled {
-		t.Errorf("%v, and the run's context: %v", err, run.Err())
-	}
 }
 
 // A source that yields when no consumer is left gets false at once, and is waited for.

@@ -62,14 +62,6 @@ func TestWindow_ByCountAndTime(t *testing.T) {
 	}
 }
 
-func TestWindow_SlowStreamHoldsUpTheSource(t *testing.T) {
-	streamtest.Run(t, func(s *streamtest.Session) {
-		f := func(window strs) strs { return sum(window).Delay(10 * ms) }
-		streamtest.Expect(s, operators.Window(cold(s, "-ab---c------d|"), math.MaxInt, 5*ms, f)).
-			ToBeWith("15ms P 9ms (Q|)", map[string]string{"P": "ab", "Q": "cd"})
-	})
-}
-
 func TestWindow_RunTwiceOrTooLate(t *testing.T) {
 	for name, f := range map[string]func() func(strs) strs{
 		"twice": func() func(strs) strs { return func(window strs) strs { return window.Take(1).Concat(window) } },
@@ -240,23 +232,6 @@ func TestWindow_Errors(t *testing.T) {
 	})
 }
 
-func TestWindow_StoppedAndCancelled(t *testing.T) {
-	session(t, "stopped", func(s *streamtest.Session) {
-		streamtest.Expect(s, operators.Window(cold(s, "-ab"), 9, 0, marked).Take(2)).ToBe("-a(b|)")
-		streamtest.Expect(s, operators.Window(cold(s, "-ab"), 1, 5*ms, marked).Take(2)).ToBe("-(aE|)")
-	})
-	session(t, "cancelled in a window", func(s *streamtest.Session) {
-		expectCancelled(s, operators.Window(cold(s, "-ab"), 9, 5*ms, marked), "---!", "-ab-")
-	})
-	session(t, "cancelled between two", func(s *streamtest.Session) {
-		expectCancelled(s, operators.Window(cold(s, "-ab"), 2, 0, marked), "------!", "-a(bE)-")
-	})
-	session(t, "cancelled while the rest of a window is dropped", func(s *streamtest.Session) {
-		f := func(strs) strs { return stream.Empty[string]() }
-		expectCancelled(s, operators.Window(cold(s, "-ab"), 9, time.Hour, f), "---!", "----")
-	})
-}
-
 // A concurrent operator inside runs the window on another goroutine; the race detector watches.
 func TestWindow_EndsWithTheContextOfItsRun(t *testing.T) {
 	bubble(t, "a Timeout over a silent source", func(t *testing.T) {
@@ -301,40 +276,6 @@ func TestBatch_ByCountAndTime(t *testing.T) {
 			expectBoth(t, operators.Batch(fromScript(c.s), c.most, c.wait), c.want)
 		})
 	}
-}
-
-func TestBatch_Cancelled(t *testing.T) {
-	session(t, "what has not been delivered is dropped", func(s *streamtest.Session) {
-		for range 20 { // the source's end and the context's come together
-			expectCancelled(s, operators.Batch(cold(s, "-ab"), 3, 5*ms), "---!", "----")
-		}
-		expectCancelled(s, operators.Batch(cold(s, "-ab"), 3, 0), "---!", "----")
-	})
-	session(t, "TakeUntil on the source ends it in order", func(s *streamtest.Session) {
-		src := operators.TakeUntil(cold(s, "-ab"), cold(s, "---x"))
-		streamtest.Expect(s, joined(operators.Batch(src, 3, 5*ms))).ToBeWith("---(P|)", map[string]string{"P": "ab"})
-	})
-}
-
-func TestBatch_Stopped(t *testing.T) {
-	for _, wait := range []time.Duration{0, 50 * ms} {
-		bubble(t, wait.String(), func(t *testing.T) {
-			for script, want := range map[string]string{
-				"10a 20b 30c": "20[a b] 20|", // at a full batch
-				"10a 20|":     "20[a] 20|",   // at the rest
-				"10a 20#":     "20[a] 20|",   // before the error
-			} {
-				returned := 0
-				expect(t, operators.Batch(returns(fromScript(script), &returned), 2, wait).Take(1), want)
-				if returned != 1 {
-					t.Error("the source has not returned")
-				}
-			}
-		})
-	}
-	bubble(t, "over time", func(t *testing.T) {
-		expect(t, operators.Batch(fromScript("10a 90b"), 2, 50*ms).Take(1), "60[a] 60|")
-	})
 }
 
 // While the consumer is busy the time goes on, and the source waits with its next value.
