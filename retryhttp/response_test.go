@@ -286,3 +286,26 @@ func TestTheLargestRetryAfter(t *testing.T) {
 		}
 	}
 }
+
+func TestAnAttemptsContextEndsBeforeTheNext(t *testing.T) {
+	for name, answer := range map[string]func(*http.Request) (*http.Response, error){"a response": unavailable, "a response without a body": bodiless(503), "an error": failure(errCut)} {
+		bubble(t, name, func(t *testing.T) {
+			var last context.Context
+			s := newScript(func(r *http.Request) (*http.Response, error) {
+				if last != nil && last.Err() == nil {
+					t.Error("the context of the last attempt has not ended")
+				}
+				last = r.Context()
+				return answer(r)
+			})
+			resp, err := retryhttp.NewTransport(s, timed(2)).RoundTrip(get(t, t.Context()))
+			if err == nil && resp.Body != nil {
+				resp.Body.Close()
+			}
+			if last.Err() == nil {
+				t.Error("the context of the last attempt outlives the request")
+			}
+			s.expect(t, "0s 1s 2s")
+		})
+	}
+}
