@@ -2,16 +2,13 @@ package rx_test
 
 import (
 	"context"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/reactivex/rxgo/v2"
 
-	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/operators/rx"
-	"github.com/retrywhen/retrywhen/stream"
 )
 
 type key string
@@ -62,65 +59,6 @@ func TestBothContexts_Deadlines(t *testing.T) {
 			if ok != (c.want != 0) || ok && deadline.Sub(start) != c.want {
 				t.Errorf("got %v, %v, want %v", deadline.Sub(start), ok, c.want)
 			}
-		}
-	})
-}
-
-// If either context has ended, no attempt is made.
-func TestBothContexts_EndedBefore(t *testing.T) {
-	for _, which := range []string{"built", "observed"} {
-		bubble(t, which, func(t *testing.T) {
-			ended, cancel := context.WithCancelCause(t.Context())
-			cancel(errCause)
-			ctxs := map[string]context.Context{"built": t.Context(), "observed": t.Context()}
-			ctxs[which] = ended
-			f := &feed{attempts: 1, n: 1}
-			o := rx.RetryWhen(f.create, quadratic(1), rxgo.WithContext(ctxs["built"]), rxgo.WithBufferedChannel(1))
-			expect(t, o.Observe(rxgo.WithContext(ctxs["observed"])), nil, errCause)
-			if f.began.Load() != 0 {
-				t.Errorf("%d attempts", f.began.Load())
-			}
-		})
-	}
-}
-
-// A subscription that is over leaves nothing in the context it was built with, which may live on.
-func TestBothContexts_NothingIsLeft(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		lasting := &check.Parent{Context: ctx}
-		o := rx.FromStream(stream.Of(1), rxgo.WithContext(lasting))
-		for range 3 {
-			expect(t, o.Observe(rxgo.WithContext(t.Context())), []any{1}, nil)
-		}
-		synctest.Wait()
-		if n := lasting.Waiting.Load(); n != 0 {
-			t.Errorf("%d functions still wait for its end", n)
-		}
-	})
-}
-
-func TestTheContextsOfARunEndWithIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		made := &check.Parent{Context: t.Context()}
-		given := &check.Parent{Context: t.Context()}
-		o := rx.FromStream(stream.Of(1, 2, 3), rxgo.WithContext(made))
-		for range 3 {
-			var got []int
-			for item := range o.Observe(rxgo.WithContext(given)) {
-				if item.E != nil {
-					t.Fatal(item.E)
-				}
-				got = append(got, item.V.(int))
-			}
-			if !slices.Equal(got, []int{1, 2, 3}) {
-				t.Error(got)
-			}
-		}
-		synctest.Wait()
-		if n, m := made.Waiting.Load(), given.Waiting.Load(); n != 0 || m != 0 {
-			t.Errorf("%d and %d contexts are left", n, m)
 		}
 	})
 }

@@ -2,7 +2,6 @@ package rx_test
 
 import (
 	"context"
-	"errors"
 	"runtime"
 	"slices"
 	"strings"
@@ -33,18 +32,6 @@ func TestFromStream_IsCold(t *testing.T) {
 		got, err := o.Filter(func(v any) bool { return v.(int) >= 10 }).ToSlice(0)
 		if !slices.Equal(got, []any{30}) || err != nil {
 			t.Errorf("got %v, %v", got, err)
-		}
-	})
-}
-
-func TestFromStream_ErrorsAreTheLastItem(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		o := rx.FromStream(stream.Of(1).Concat(stream.Fail[int](errBoom)))
-		expect(t, o.Observe(), []any{1}, errBoom)
-		expect(t, o.Map(func(_ context.Context, v any) (any, error) { return v, nil },
-			rxgo.WithErrorStrategy(rxgo.ContinueOnError)).Observe(), []any{1}, errBoom)
-		if err := o.Error(); err != errBoom {
-			t.Errorf("Error gave %v", err)
 		}
 	})
 }
@@ -226,21 +213,6 @@ func TestMistakesPanicAtConstruction(t *testing.T) {
 	})
 	t.Run("nil pointer", func(t *testing.T) {
 		check.Panics(t, "rx: Wrap: o is nil", func() { rx.Wrap((*rxgo.ObservableImpl)(nil)) })
-	})
-}
-
-func TestSubscribersCancelIsNotRetried(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := &feed{attempts: 100, n: 1}
-		ctx, cancel := context.WithCancelCause(t.Context())
-		time.AfterFunc(3*time.Second, func() { cancel(errCause) })
-		values, err := received(t, rx.RetryWhen(f.create, quadratic(100)).Observe(rxgo.WithContext(ctx)))
-		if !slices.Equal(values, []any{1, 1}) || !errors.Is(err, errCause) || !errors.Is(err, errBoom) {
-			t.Errorf("got %v, %v", values, err)
-		}
-		if want := []time.Duration{0, time.Second}; !slices.Equal(f.at, want) {
-			t.Errorf("attempts at %v, want %v", f.at, want)
-		}
 	})
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"runtime"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -147,10 +146,4 @@ func expect(t *testing.T, items <-chan rxgo.Item, want []any, end error) {
 	if !slices.Equal(values, want) || !errors.Is(err, end) {
 		t.Errorf("got %v, %v, want %v, %v", values, err, want, end)
 	}
-}
-
-// goid returns the id of the calling goroutine.
-func goid() string {
-	var b [64]byte
-	return string(bytes.Fields(b[:runtime.Stack(b[:], false)])[1])
 }

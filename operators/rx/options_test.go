@@ -201,39 +201,3 @@ func TestMockClock(t *testing.T) {
 		})
 	}
 }
-
-// The policy's clock takes precedence over the context's.
-func TestMockClock_OfThePolicyFirst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		mock, idle := clock.NewMock(), clock.NewMock()
-		f := &feed{attempts: 2, n: 1}
-		o := rx.RetryWhen(f.create, quadratic(1, retry.WithClock(mock)), rxgo.WithContext(stream.WithClock(t.Context(), idle)))
-		items := o.Observe()
-		<-items
-		synctest.Wait()
-		mock.Add(time.Second)
-		expect(t, items, []any{1}, nil)
-	})
-}
-
-func TestMockClock_CancelInAWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		mock := clock.NewMock()
-		ctx, cancel := context.WithCancelCause(t.Context())
-		f := &feed{attempts: 2, n: 1}
-		items := rx.RetryWhen(f.create, quadratic(1, retry.WithClock(mock))).Observe(rxgo.WithContext(ctx))
-		<-items
-		synctest.Wait()
-		mock.Add(time.Second / 2)
-		time.AfterFunc(time.Minute, func() { cancel(errCause) })
-		values, err := received(t, items)
-		if values != nil || err == nil || f.began.Load() != 1 {
-			t.Errorf("got %v, %v, %d attempts", values, err, f.began.Load())
-		}
-		mock.Add(time.Hour) // a timer that was left would have no effect
-		synctest.Wait()
-		if f.began.Load() != 1 {
-			t.Error("an attempt after the cancel")
-		}
-	})
-}

@@ -4,19 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"runtime"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
-	"unsafe"
 
 	"github.com/reactivex/rxgo/v2"
 
 	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/operators/rx"
-	"github.com/retrywhen/retrywhen/stream"
 )
 
 // sources are ways to make an observable of items and an end: nil, an error, or errCause for no end.
@@ -83,135 +79,7 @@ func counting(n int, end error) []rxgo.Producer {
 	}}
 }
 
-// eachSource runs f in a bubble for each source. None may leave a goroutine.
-func eachSource(t *testing.T, f func(t *testing.T, source func(n int, end error) stream.Stream[int])) {
-	for name, open := range sources {
-		bubble(t, name, func(t *testing.T) {
-			f(t, func(n int, end error) stream.Stream[int] {
-				return rx.ToStream[int](func(ctx context.Context) rxgo.Observable { return open(ctx, n, end) })
-			})
-		})
-	}
-}
-
 const many = 1 << 20
-
-func TestToStream_ValuesAndEnd(t *testing.T) {
-	eachSource(t, func(t *testing.T, source func(int, error) stream.Stream[int]) {
-		s := source(3, nil)
-		for range 3 {
-			if got, err := s.Collect(t.Context()); !slices.Equal(got, []int{1, 2, 3}) || err != nil {
-				t.Errorf("got %v, %v", got, err)
-			}
-		}
-	})
-}
-
-func TestToStream_Empty(t *testing.T) {
-	eachSource(t, func(t *testing.T, source func(int, error) stream.Stream[int]) {
-		if got, err := source(0, nil).Collect(t.Context()); got != nil || err != nil {
-			t.Errorf("got %v, %v", got, err)
-		}
-	})
-}
-
-func TestToStream_Failing(t *testing.T) {
-	eachSource(t, func(t *testing.T, source func(int, error) stream.Stream[int]) {
-		if got, err := source(2, errBoom).Collect(t.Context()); !slices.Equal(got, []int{1, 2}) || !errors.Is(err, errBoom) {
-			t.Errorf("got %v, %v", got, err)
-		}
-	})
-}
-
-func TestToStream_ConsumerStops(t *testing.T) {
-	eachSource(t, func(t *testing.T, source func(int, error) stream.Stream[int]) {
-		n := 0
-		if err := source(many, nil)(t.Context(), func(int) bool { n++; return n < 3 }); err != nil || n != 3 {
-			t.Errorf("%d values, %v", n, err)
-		}
-	})
-}
-
-func TestToStream_CancelWhileTheConsumerWorks(t *testing.T) {
-	eachSource(t, func(t *testing.T, source func(int, error) stream.Stream[int]) {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		n := 0
-		err := source(many, nil).ForEach(ctx, func(int) {
-			if n++; n == 3 {
-				cancel(errCause)
-			}
-		})
-		if !errors.Is(err, errCause) || n != 3 {
-			t.Errorf("%d values, %v", n, err)
-		}
-	})
-}
-
-func TestToStream_CancelWhileTheSourceWaits(t *testing.T) {
-	eachSource(t, func(t *testing.T, source func(int, error) stream.Stream[int]) {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		time.AfterFunc(time.Minute, func() { cancel(errCause) })
-		start := time.Now()
-		got, err := source(2, errCause).Collect(ctx)
-		if !errors.Is(err, errCause) || !slices.Equal(got, []int{1, 2}) || time.Since(start) != time.Minute {
-			t.Errorf("%v, %v after %v", got, err, time.Since(start))
-		}
-	})
-}
-
-func TestToStream_CancelledBefore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		cancel(errCause)
-		_, err := rx.ToStream[int](func(context.Context) rxgo.Observable {
-			t.Error("src was called")
-			return rxgo.Empty()
-		}).Collect(ctx)
-		if !errors.Is(err, errCause) {
-			t.Error(err)
-		}
-	})
-}
-
-func TestToStream_ConsumerPanics(t *testing.T) {
-	eachSource(t, func(t *testing.T, source func(int, error) stream.Stream[int]) {
-		type mine struct{ int }
-		if v := check.Recovered(func() {
-			_ = source(many, nil).ForEach(t.Context(), func(v int) {
-				if v == 2 {
-					panic(mine{v})
-				}
-			})
-		}); v != (mine{2}) {
-			t.Errorf("panicked with %v", v)
-		}
-	})
-}
-
-func TestToStream_ConsumerExits(t *testing.T) {
-	eachSource(t, func(t *testing.T, source func(int, error) stream.Stream[int]) {
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			_ = source(many, nil).ForEach(t.Context(), func(int) { runtime.Goexit() })
-			t.Error("the goroutine continued")
-		}()
-		<-done
-	})
-}
-
-func TestToStream_ValuesComeOnTheCallersGoroutine(t *testing.T) {
-	eachSource(t, func(t *testing.T, source func(int, error) stream.Stream[int]) {
-		caller := goid()
-		if err := source(3, nil).ForEach(t.Context(), func(v int) {
-			if id := goid(); id != caller {
-				t.Errorf("value %d came on goroutine %s, not on %s", v, id, caller)
-			}
-		}); err != nil {
-			t.Error(err)
-		}
-	})
-}
 
 func TestToStream_SourceThatIgnoresItsContext(t *testing.T) {
 	release := func(t *testing.T, hold chan struct{}) context.Context {
@@ -405,17 +273,6 @@ func TestToStream_NoObservable(t *testing.T) {
 	})
 }
 
-func TestToStream_ErrorsAsTheyAre(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, want := range []error{errBoom, io.EOF, stream.Permanent(errBoom), uncomparable{[]int{1}}} {
-			_, err := rx.ToStream[int](func(context.Context) rxgo.Observable { return rxgo.Thrown(want) }).Collect(t.Context())
-			if err == nil || err.Error() != want.Error() {
-				t.Errorf("got %v, want %v", err, want)
-			}
-		}
-	})
-}
-
 type uncomparable struct{ parts []int }
 
 func (u uncomparable) Error() string { return fmt.Sprint("uncomparable", u.parts) }
@@ -458,53 +315,5 @@ func TestToStream_CancelAtAnyMoment(t *testing.T) {
 				<-done
 			}
 		})
-	}
-}
-
-func TestToStream_AContextForEachRun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var own []context.Context
-		f := &feed{attempts: 3, n: 1}
-		expect(t, rx.RetryWhen(func(ctx context.Context) rxgo.Observable {
-			for i, before := range own {
-				if before.Err() == nil {
-					t.Errorf("attempt %d begins while the context of attempt %d lasts", len(own)+1, i+1)
-				}
-			}
-			own = append(own, ctx)
-			return f.create(ctx)
-		}, quadratic(3)).Observe(), []any{1, 1, 1}, nil)
-		synctest.Wait()
-		if len(own) != 3 || own[2].Err() == nil {
-			t.Errorf("%d contexts", len(own))
-		}
-	})
-}
-
-// withNil runs a source of one nil item as a stream of T.
-func withNil[T any]() error {
-	n := 0
-	err := rx.ToStream[T](func(context.Context) rxgo.Observable {
-		return rxgo.Just(1)().Map(func(context.Context, any) (any, error) { return nil, nil })
-	}).ForEach(context.Background(), func(T) { n++ })
-	if err == nil && n != 1 {
-		return errors.New("the item is lost")
-	}
-	return err
-}
-
-func TestToStream_NilItems(t *testing.T) {
-	for name, run := range map[string]func() error{
-		"any": withNil[any], "error": withNil[error], "*int": withNil[*int], "[]int": withNil[[]int],
-		"map": withNil[map[string]int], "func": withNil[func()], "chan": withNil[chan int], "unsafe.Pointer": withNil[unsafe.Pointer],
-	} {
-		if err := run(); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	for name, run := range map[string]func() error{"int": withNil[int], "struct {}": withNil[struct{}], "[1]int": withNil[[1]int]} {
-		if err, want := run(), "rx: ToStream: item 1 is <nil>, want "+name; err == nil || err.Error() != want {
-			t.Errorf("got %v, want %s", err, want)
-		}
 	}
 }

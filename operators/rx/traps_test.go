@@ -61,16 +61,6 @@ func TestTrap_HotSourceTurnsTheErrorIntoSuccess(t *testing.T) {
 	}
 }
 
-func TestTrap_RetryWhenOpensAHotSourceAnew(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := &feed{attempts: 3, n: 2}
-		expect(t, rx.RetryWhen(f.create, quadratic(3)).Observe(), []any{1, 2, 1, 2, 1, 2}, nil)
-		if want := []time.Duration{0, time.Second, 5 * time.Second}; !slices.Equal(f.at, want) {
-			t.Errorf("attempts at %v, want %v", f.at, want)
-		}
-	})
-}
-
 func TestTrap_ErrorsDoNotEndAnObservable(t *testing.T) {
 	src := func(context.Context) rxgo.Observable { return rxgo.Just(1, errBoom, 2)() }
 	bubble(t, "rxgo", func(t *testing.T) {
@@ -157,21 +147,6 @@ func TestTrap_MergeIsLeftInItsSend(t *testing.T) {
 			}
 		})
 	}
-}
-
-// The same if Merge was not given the context.
-func TestTrap_MergeWithoutAContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		err := rx.ToStream[int](func(context.Context) rxgo.Observable {
-			return rxgo.Merge([]rxgo.Observable{rxgo.Just(1)(), rxgo.Just(2)(), rxgo.Just(3)()})
-		})(t.Context(), func(int) bool {
-			synctest.Wait() // the other two are in their sends
-			return false
-		})
-		if err != nil {
-			t.Error(err)
-		}
-	})
 }
 
 // CombineLatest checks its context, then calls a function, which may take long, and then sends.

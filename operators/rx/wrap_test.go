@@ -14,7 +14,6 @@ import (
 	"github.com/reactivex/rxgo/v2"
 
 	"github.com/retrywhen/retrywhen/operators/rx"
-	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -35,20 +34,6 @@ func TestWrapIsAnObservableWithRetryWhen(t *testing.T) {
 		if time.Since(start) != 3*time.Second {
 			t.Errorf("it took %v", time.Since(start))
 		}
-	})
-}
-
-func TestWrapKeepsColdSourcesApart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		calls := 0
-		o := rx.Wrap(rxgo.Range(1, 3).Map(func(_ context.Context, v any) (any, error) {
-			if calls++; v == 3 && calls < 7 {
-				return nil, errBoom
-			}
-			return v, nil
-		})).RetryWhen(quadratic(5))
-		expect(t, o.Observe(), []any{1, 2, 1, 2, 1, 2, 3}, nil)
-		expect(t, o.Observe(), []any{1, 2, 3}, nil)
 	})
 }
 
@@ -132,15 +117,6 @@ func TestWrapOfAnEventSourceCancelledBeforeAnEvent(t *testing.T) {
 	})
 }
 
-// In the first attempt, an event source without events is an empty source.
-func TestWrapOfAnEventSourceWithoutEvents(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		events := make(chan rxgo.Item)
-		close(events)
-		expect(t, rx.Wrap(rxgo.FromEventSource(events)).RetryWhen(quadratic(3)).Observe(), nil, nil)
-	})
-}
-
 func TestWrapOfANilChannel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		values, err := received(t, rx.Wrap(rxgo.FromChannel(nil)).RetryWhen(quadratic(3)).Observe())
@@ -208,31 +184,6 @@ func TestWrapLeavesAHotChannelToItsOtherReaders(t *testing.T) {
 			}
 			synctest.Wait()
 			expect(t, o.Observe(), []any{1, 2}, nil)
-		})
-	}
-}
-
-func TestWrapWithoutWrap(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := &feed{attempts: 2, n: 1}
-		expect(t, rx.Observable{Observable: f.cold()}.RetryWhen(quadratic(3)).Observe(), []any{1, 1}, nil)
-	})
-}
-
-func TestWrapTellsThePolicyOfSuccess(t *testing.T) {
-	for name, retried := range map[string]func(f *feed, h stream.RetryHandler) rxgo.Observable{
-		"Wrap":      func(f *feed, h stream.RetryHandler) rxgo.Observable { return rx.Wrap(f.cold()).RetryWhen(h) },
-		"RetryWhen": func(f *feed, h stream.RetryHandler) rxgo.Observable { return rx.RetryWhen(f.create, h) },
-	} {
-		bubble(t, name, func(t *testing.T) {
-			budget := retry.NewBudget(1, 1, 0.5)
-			f := &feed{attempts: 2, n: 1}
-			o := retried(f, quadratic(3, retry.WithBudget(budget)))
-			expect(t, o.Observe(), []any{1, 1}, nil)
-			f.attempts = 4
-			expect(t, o.Observe(), []any{1, 1}, nil) // with half a token of the success before, and half of the first value
-			f.attempts = 7
-			expect(t, o.Observe(), []any{1, 1}, retry.ErrBudget)
 		})
 	}
 }
