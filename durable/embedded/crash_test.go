@@ -161,7 +161,7 @@ func workerRole(url, journal, workers string) int {
 		failed := e.Err.(attemptError)
 		fmt.Fprintf(f, "%s %d retry %d %d\n", failed.id, failed.attempt, failed.at, e.Delay)
 	}))
-	nc, err := nats.Connect(url, nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond))
+	nc, err := nats.Connect(url, nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond), nats.RetryOnFailedConnect(true))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "worker:", err)
 		return 1
@@ -303,10 +303,15 @@ func TestNothingIsLostWhenWorkersAndServerAreKilled(t *testing.T) {
 
 	records := readJournals(t, dir)
 	dead := make(map[string]*durable.DeadLetter)
-	for d, err := range q.Dead().All(t.Context()) {
-		must(t, err)
-		dead[d.ID] = d
-	}
+	eventually(t, "the dead letters are read", func() bool {
+		for d, err := range q.Dead().All(t.Context()) {
+			if err != nil {
+				return false
+			}
+			dead[d.ID] = d
+		}
+		return true
+	})
 	var attempts, repeated int
 	var late []time.Duration
 	for i := 1; i <= jobs; i++ {

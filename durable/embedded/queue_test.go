@@ -125,7 +125,9 @@ func work(t testing.TB, q *durable.Queue, workers int, handler func(context.Cont
 
 func put(t testing.TB, q *durable.Queue, data string, options ...durable.PutOption) string {
 	t.Helper()
-	id, err := q.Put(t.Context(), []byte(data), options...)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // on a busy machine
+	defer cancel()
+	id, err := q.Put(ctx, []byte(data), options...)
 	must(t, err)
 	return id
 }
