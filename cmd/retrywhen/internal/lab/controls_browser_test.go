@@ -303,7 +303,7 @@ func browserPictures(t *testing.T, ctx context.Context, address string) {
 // The state can be copied as a link, a command and Go, and saved as a page that needs no server.
 func browserSharing(t *testing.T, ctx context.Context, address string) {
 	p := open(t, ctx, address, 1440, 900)
-	p.visit(small(TabOutage))
+	p.visit("?tab=outage&affected=60&down=15s&watch=50s&s=linear+d%3D1s+limit%3D9") // the saved page has the numbers of all tabs
 	p.run(chromedp.Evaluate(`navigator.clipboard.writeText = async (text) => { window.copied = text; }`, nil))
 	for id, want := range map[string]string{
 		"copy-link": address + "?", "copy-command": "retrywhen sim outage --clients 60 --down 15s --capacity 20 ", "copy-go": "package policies\n\nimport (",
