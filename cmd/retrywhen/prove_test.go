@@ -51,11 +51,12 @@ func logServer(t *testing.T) string {
 					case <-time.After(5 * time.Millisecond):
 					}
 					text, _ := os.ReadFile(file)
+					lines := slices.Collect(strings.Lines(string(text)))
 					var send string
-					if lines := slices.Collect(strings.Lines(string(text))); next < len(lines) && strings.HasSuffix(lines[next], "\n") {
+					if next < len(lines) && strings.HasSuffix(lines[next], "\n") {
 						send = strings.TrimSpace(lines[next])
 						next++
-					} else if quiet%80 > 0 {
+					} else if quiet > 0 && (quiet%80 > 0 || len(lines) < 3) { // a heartbeat between the events would move their bytes
 						continue
 					}
 					if _, err := fmt.Fprintln(c, send); err != nil {

@@ -180,10 +180,10 @@ func browserNames(t *testing.T, ctx context.Context, address string) {
 // What "Copy as Go" gives can be pasted, and what "retrywhen measure" prints: the page finds the policies in it.
 func browserPaste(t *testing.T, ctx context.Context, address string) {
 	p := open(t, ctx, address, 1440, 900)
-	p.visit("")
-	code := p.text(`fetch("api/state?" + new URLSearchParams({tab: "outage", s: "a: linear d=2s tiled place=by-ordinal"}) + "&s=sidekiq+limit%3D3").then((r) => r.json()).then((s) => s.go)`)
+	p.visit("?tab=outage&affected=60&down=15s&watch=50s&s=linear+d%3D1s+limit%3D9") // policies that come to an end take little time
+	code := p.text(`fetch("api/state?" + new URLSearchParams({tab: "outage", s: "a: linear d=2s tiled limit=9 place=by-ordinal"}) + "&s=sidekiq+limit%3D3").then((r) => r.json()).then((s) => s.go)`)
 	for _, pasted := range []struct{ text, want string }{
-		{code, "a: linear d=2s tiled place=by-ordinal|sidekiq limit=3"},
+		{code, "a: linear d=2s tiled limit=9 place=by-ordinal|sidekiq limit=3"},
 		{"policy: exponential base=1s factor=2 limit=4", "exponential base=1s factor=2 limit=4|sidekiq limit=3"},
 		{"silent: it waits\r\n\r\npolicy: constant d=0s limit=2\r\n  or: linear d=1s\r\n", "constant d=0s limit=2|sidekiq limit=3"},
 	} {
