@@ -3,6 +3,7 @@ package rx_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -92,5 +93,13 @@ func TestAnEventSourceThatDoesNotCloseIsLeft(t *testing.T) {
 		if !errors.Is(err, errCause) {
 			t.Error(err)
 		}
+	})
+}
+
+// From an unknown observable, items that are about to be sent are received, also on one processor.
+func TestItemsOnTheirWayAreReceived(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	synctest.Test(t, func(t *testing.T) {
+		first(t, func(context.Context) rxgo.Observable { return others{rxgo.Create(sending(5, runtime.Gosched))} })
 	})
 }

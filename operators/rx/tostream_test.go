@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
 
 	"github.com/reactivex/rxgo/v2"
 
@@ -315,5 +316,33 @@ func TestToStream_CancelAtAnyMoment(t *testing.T) {
 				<-done
 			}
 		})
+	}
+}
+
+// withNil runs a source of one nil item as a stream of T.
+func withNil[T any]() error {
+	n := 0
+	err := rx.ToStream[T](func(context.Context) rxgo.Observable {
+		return rxgo.Just(1)().Map(func(context.Context, any) (any, error) { return nil, nil })
+	}).ForEach(context.Background(), func(T) { n++ })
+	if err == nil && n != 1 {
+		return errors.New("the item is lost")
+	}
+	return err
+}
+
+func TestToStream_NilItems(t *testing.T) {
+	for name, run := range map[string]func() error{
+		"any": withNil[any], "error": withNil[error], "*int": withNil[*int], "[]int": withNil[[]int],
+		"map": withNil[map[string]int], "func": withNil[func()], "chan": withNil[chan int], "unsafe.Pointer": withNil[unsafe.Pointer],
+	} {
+		if err := run(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, run := range map[string]func() error{"int": withNil[int], "struct {}": withNil[struct{}], "[1]int": withNil[[1]int]} {
+		if err, want := run(), "rx: ToStream: item 1 is <nil>, want "+name; err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
 	}
 }
