@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"slices"
 
 	"github.com/retrywhen/retrywhen/internal/ending"
 )
@@ -13,19 +14,21 @@ import (
 //	other:                 --c--|
 //	Concat(other):  --a--b--c--|
 func (s Stream[T]) Concat(others ...Stream[T]) Stream[T] {
-	all := s.requireAll("Concat", others)
+	do(func() { s.requireAll("Concat", others) })
+	rest := slices.Clone(others) // not others, which the literal above captures: with and without inlining differently
 	return func(ctx context.Context, yield func(T) bool) error {
 		stopped := false
 		deliver := ending.Until(&stopped, yield)
-		for _, s := range all {
-			err := s(ctx, deliver)
-			if stopped {
-				return nil
+		err := s(ctx, deliver)
+		for _, other := range rest {
+			if stopped || err != nil {
+				break
 			}
-			if err != nil {
-				return err
-			}
+			err = other(ctx, deliver)
 		}
-		return nil
+		if stopped {
+			return nil
+		}
+		return err
 	}
 }

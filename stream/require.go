@@ -21,7 +21,7 @@ func requireMin(name string, n, least int) {
 }
 
 // do calls f. The compiler counts a literal passed to do as a small part of the function around it, whatever the literal
-// contains, and inlines that function: a chain with a Range or a Take would be no loop otherwise.
+// contains, and inlines that function: a chain with a Range, a Take, a Concat or a TryForEach would be no loop otherwise.
 func do(f func()) { f() }
 
 // requireBuffer panics when n is negative, or when n values of T do not fit into the address space.

@@ -97,19 +97,21 @@ func (s Stream[T]) ForEach(ctx context.Context, f func(T)) error {
 //		}
 //		return err
 //	})
-func (s Stream[T]) TryForEach(ctx context.Context, f func(context.Context, T) error) error {
+func (s Stream[T]) TryForEach(ctx context.Context, f func(context.Context, T) error) (err error) {
 	s.require("TryForEach")
 	requireFunc(f == nil, "TryForEach: f")
-	var failure error
-	err := s(ctx, func(v T) bool {
-		if failure == nil {
-			failure = f(ctx, v)
+	do(func() {
+		var failure error
+		err = s(ctx, func(v T) bool {
+			if failure == nil {
+				failure = f(ctx, v)
+			}
+			return failure == nil
+		})
+		if failure != nil {
+			err = ending.Error(ctx, failure)
 		}
-		return failure == nil
 	})
-	if failure != nil {
-		return ending.Error(ctx, failure)
-	}
 	return err
 }
 
