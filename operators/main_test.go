@@ -178,8 +178,7 @@ func expectValues[T comparable](t *testing.T, s stream.Stream[T], want []T, end 
 	}
 }
 
-func first(a, _ string) string  { return a }
-func second(_, b string) string { return b }
+func first(a, _ string) string { return a }
 
 func flat(s stream.Stream[[]int]) stream.Stream[int] {
 	return operators.ConcatMap(s, stream.FromSlice[int])

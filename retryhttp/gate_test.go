@@ -40,6 +40,34 @@ func (s *closedUntil) RoundTrip(r *http.Request) (*http.Response, error) {
 	return status(200, "")(r)
 }
 
+func TestGate_OneOf100CallersIsRefused(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		opts    []retryhttp.Option
+		refused int
+	}{
+		{"without", nil, 100},
+		{"gate", []retryhttp.Option{retryhttp.Gate()}, 1},
+	} {
+		bubble(t, c.name, func(t *testing.T) {
+			server := &closedUntil{start: time.Now(), d: time.Minute}
+			client := &http.Client{Transport: retryhttp.NewTransport(server, constant(1), c.opts...)}
+			var group sync.WaitGroup
+			for i := range 100 {
+				group.Go(func() {
+					time.Sleep(time.Duration(i) * 100 * time.Millisecond)
+					resp, err := client.Get("http://example.test")
+					expectBody(t, resp, err, "200 ")
+				})
+			}
+			group.Wait()
+			if server.refused != c.refused || len(server.passed) != 100 || server.passed[0] != time.Minute {
+				t.Errorf("%d were refused, want %d; %d passed", server.refused, c.refused, len(server.passed))
+			}
+		})
+	}
+}
+
 func TestGate_WhatClosesIt(t *testing.T) {
 	after := func(code int, header ...string) func(*http.Request) (*http.Response, error) {
 		return status(code, "busy", header...)
