@@ -47,8 +47,7 @@ func Resume[T, P any](job *Job, start P, open func(at P) stream.Stream[T], after
 		if err != nil {
 			return err
 		}
-		from := p.get()
-		source := open(from)
+		source := open(p.get())
 		if source == nil {
 			return stream.Permanent(fmt.Errorf("durable: resume: job %s: open returned a nil stream", job.ID))
 		}

@@ -157,6 +157,7 @@ func (o *outcomes) hold(ctx context.Context, d *delivery) error {
 	if !stored {
 		return nil
 	}
+	d.state.retry = readState(d.state.header()).retry // here too a Signal has no effect
 	d.begun, d.looked, d.claimed, d.moved, d.held = 0, true, false, false, true
 	if !d.feed.hold(d) {
 		_, err = o.reschedule(ctx, d)

@@ -315,20 +315,24 @@ type wordless struct{}
 
 func (wordless) Error() string { panic("no words") }
 
-// A Signal does not restart the counts of a job whose wait is stored, whenever it fires.
+// A Signal does not restart the counts of a job, whenever it fires, whether its wait is stored or here.
 func TestFail_ASignal(t *testing.T) {
-	signal := retry.NewSignal()
-	s, q := fake(t, Config{Policy: retry.New(backoff.Constant(time.Minute), retry.Limit(2), retry.ResetOn(signal))})
-	q.bound.next.Store(time.Now().Add(time.Hour).UnixNano())
-	var st state
-	for _, want := range []string{"put later; ack", "put later; ack", "put dead; ack"} {
-		signal.Fire()
-		job := q.newJob(deliver(q, s, first, func(d *delivery) { d.state = st }))
-		signal.Fire()
-		if err := job.Fail(errNo); err != nil || s.took() != want {
-			t.Errorf("after %d attempts: %v, want %s", st.retry.Attempts()+1, err, want)
+	for wait, kept := range map[time.Duration]string{short: "put later; ack", short - 1: "put mark"} {
+		signal := retry.NewSignal()
+		s, q := fake(t, Config{Policy: retry.New(backoff.Constant(wait), retry.Limit(2), retry.ResetOn(signal))})
+		q.bound.next.Store(time.Now().Add(time.Hour).UnixNano())
+		d := deliver(q, s, first, nil)
+		for _, want := range []string{kept, kept, "put dead; ack"} {
+			signal.Fire()
+			job := q.newJob(d)
+			signal.Fire()
+			if err := job.Fail(errNo); err != nil || s.took() != want {
+				t.Errorf("after %d attempts with waits of %v: %v, want %s", job.Attempt, wait, err, want)
+			}
+			if wait == short {
+				d = deliver(q, s, first, func(d *delivery) { d.state = readState(s.lastSent().Header) })
+			}
 		}
-		st = readState(s.lastSent().Header)
 	}
 }
 
