@@ -157,7 +157,7 @@ func (c *config) resets(f *Outcome) bool {
 }
 
 // fired reports whether a signal has fired since the operation's last failure or, if a State was read from text, since
-// its first decision.
+// Continue.
 func (o *Operation) fired() bool {
 	seen := o.state.fires
 	o.state.fires = o.config.fires()

@@ -33,7 +33,7 @@ var ErrClosed = Permanent(errors.New("retry: Shared: it is closed"))
 // first delay has passed since the value was opened.
 //
 // A Shared is made by NewShared; the zero Shared is not ready. It is safe for concurrent use. The functions that it is
-// given, open, RenewAt's and CloseWith's, must not call Do, Try or Close of the same Shared: they would never return.
+// given, open, RenewAt's and CloseWith's, must not call Do, Try or Close of the same Shared: they may never return.
 type Shared[T any] struct {
 	config    *config
 	open      func(context.Context) (T, error)
