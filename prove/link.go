@@ -133,7 +133,7 @@ func (l *link) passClose(side *bool, who string, other *net.TCPConn, err error) 
 	default:
 		reset(other)
 	}
-	l.p.wake()
+	l.p.news.Tell()
 }
 
 // down passes on what the server sends, up to the place of a break.
@@ -229,5 +229,5 @@ func (l *link) breakNow() {
 		_ = l.client.CloseWrite()
 		_ = server.Close()
 	}
-	p.wake()
+	p.news.Tell()
 }

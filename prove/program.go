@@ -54,7 +54,7 @@ func (o *outcome) got(value string) {
 		o.past = append(o.past, value)
 	}
 	o.p.delivered(value, o.c.ref.values != nil && o.c.allowed.Done(o.tally))
-	o.p.wake()
+	o.p.news.Tell()
 }
 
 // without reports whether the value cannot have come through the proxy: every connection has been broken for a while,

@@ -18,7 +18,7 @@ import (
 type proxy struct {
 	c      *check
 	l      net.Listener
-	news   chan struct{} // full when something has happened
+	news   judge.News // full when something has happened
 	cancel context.CancelFunc
 	ctx    context.Context
 	tasks  sync.WaitGroup
@@ -82,7 +82,7 @@ func (c *check) listen(ctx context.Context, plan []breaking) (*proxy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prove: the proxy: %w", err)
 	}
-	p := &proxy{c: c, l: l, news: make(chan struct{}, 1), plan: slices.Clone(plan), timeline: judge.NewTimeline(time.Millisecond)}
+	p := &proxy{c: c, l: l, news: judge.NewNews(), plan: slices.Clone(plan), timeline: judge.NewTimeline(time.Millisecond)}
 	p.ctx, p.cancel = context.WithCancel(ctx)
 	p.tasks.Go(p.accept)
 	return p, nil
@@ -111,7 +111,7 @@ func (p *proxy) accept() {
 		} else {
 			p.tasks.Go(func() { p.refuse(c.(*net.TCPConn)) })
 		}
-		p.wake()
+		p.news.Tell()
 	}
 }
 
@@ -215,13 +215,6 @@ func (p *proxy) breakLast() {
 	l := p.links[i]
 	p.mu.Unlock()
 	l.breakNow()
-}
-
-func (p *proxy) wake() {
-	select {
-	case p.news <- struct{}{}:
-	default:
-	}
 }
 
 func (p *proxy) note(format string, args ...any) {

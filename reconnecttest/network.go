@@ -28,10 +28,10 @@ var (
 // safe for concurrent use.
 type network struct {
 	scenario
-	news   chan struct{} // full when something has happened
-	seen   func()        // is called with each call of the client
-	doomed atomic.Bool   // each call ends its goroutine
-	delay  atomic.Int64  // of what is written, in ns; 0 for the latency
+	news   judge.News   // full when something has happened
+	seen   func()       // is called with each call of the client
+	doomed atomic.Bool  // each call ends its goroutine
+	delay  atomic.Int64 // of what is written, in ns; 0 for the latency
 
 	restarts func() // starts the server anew
 	label    string // the label of the client's goroutines
@@ -62,13 +62,6 @@ type link struct {
 	brings bool // it has brought a value
 }
 
-func (n *network) wake() {
-	select {
-	case n.news <- struct{}{}:
-	default:
-	}
-}
-
 // note writes a line of the timeline. The caller holds n.mu.
 func (n *network) note(format string, args ...any) {
 	n.timeline.Note(format, args...)
@@ -77,7 +70,7 @@ func (n *network) note(format string, args ...any) {
 
 func (n *network) noted() {
 	if n.alone {
-		n.wake()
+		n.news.Tell()
 	}
 }
 
@@ -93,7 +86,7 @@ func (n *network) dial(ctx context.Context, l *link) error {
 	case n.breaks > 0 && n.ignored < n.ignore:
 		n.ignored++
 		n.note("no answer")
-		n.wake()
+		n.news.Tell()
 		n.mu.Unlock()
 		err := errNone
 		select {
@@ -119,7 +112,7 @@ func (n *network) dial(ctx context.Context, l *link) error {
 		n.breakLink(l, ends)
 	} else if !down && n.breaks > 0 && !n.back {
 		n.back = true
-		n.wake()
+		n.news.Tell()
 	}
 	return nil
 }
@@ -168,7 +161,7 @@ func (n *network) breakLink(l *link, how fate) {
 	l.broken = true
 	if n.flaps {
 		n.flapped++
-		n.wake()
+		n.news.Tell()
 	}
 	n.note("%v of connection %d", how, l.number)
 	l.sever(how)
@@ -222,7 +215,7 @@ func (n *network) fail() {
 	n.breaks++
 	n.brokenAt, n.sentBefore, n.back, n.asked, n.unitsSince = time.Now(), n.units, false, nil, 0
 	n.timeline.Mark()
-	n.wake()
+	n.news.Tell()
 	if n.lasts > 0 || n.restart {
 		n.endAll(n.fate)
 	}
@@ -275,7 +268,7 @@ func (n *network) send(l *link, i int, write []byte) (how fate) {
 	l.sent++
 	if n.breaks > 0 && !n.back && l.number > n.dialsBefore && !n.down() {
 		n.back = true // accepted during the outage, and still there
-		n.wake()
+		n.news.Tell()
 	}
 	n.note("%s %d", n.noun, i+1)
 	switch {
@@ -301,7 +294,7 @@ func (n *network) delivered(v any) {
 	if n.flaps && n.after == 0 {
 		n.endAll(n.fate)
 	}
-	n.wake()
+	n.news.Tell()
 }
 
 // asks records the first event that a connection asks for, and returns the first that it gets, or the error of gone if

@@ -97,7 +97,7 @@ func (n *network) heats(text string) {
 	if n.hot == "" {
 		n.hot = text
 		n.note("%s", text)
-		n.wake()
+		n.news.Tell()
 	}
 }
 

@@ -83,7 +83,7 @@ func (c *check) inBubble(t *testing.T, sc scenario, f func(s *session)) *outcome
 	}
 	o := &outcome{scenario: sc, Tally: judge.NewTally(c.ref, func() int { return n.soFar().units - 1 })}
 	stuck, spins := virtual.Try(t, func(b *virtual.Bubble, seen func()) {
-		n.news, n.seen, n.timeline = make(chan struct{}, 1), seen, judge.NewTimeline(1)
+		n.news, n.seen, n.timeline = judge.NewNews(), seen, judge.NewTimeline(1)
 		s := &session{outcome: o, check: c, bubble: b, network: n}
 		s.ctx, s.cancel = context.WithCancelCause(b.Context)
 		defer s.cancel(nil)

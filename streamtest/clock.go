@@ -8,6 +8,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
+	"github.com/retrywhen/retrywhen/internal/judge"
 	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -33,11 +34,11 @@ type Clock struct {
 
 	mu    sync.Mutex
 	waits []*Wait // armed, and not yet returned by Armed
-	news  chan struct{}
+	news  judge.News
 }
 
 // NewClock returns a Clock on a new mock, whose time is the Unix epoch.
-func NewClock() *Clock { return &Clock{Mock: clock.NewMock(), news: make(chan struct{}, 1)} }
+func NewClock() *Clock { return &Clock{Mock: clock.NewMock(), news: judge.NewNews()} }
 
 // Wait is a timer that was armed on a Clock.
 type Wait struct {
@@ -83,10 +84,7 @@ func (c *Clock) AfterFunc(d time.Duration, f func()) stream.Stopper {
 	w.Due = c.Mock.Now().Add(d)
 	w.timer = c.Mock.AfterFunc(d, w.fire)
 	c.waits = append(c.waits, w)
-	select {
-	case c.news <- struct{}{}:
-	default:
-	}
+	c.news.Tell()
 	return w
 }
 

@@ -24,7 +24,7 @@ type subscriber[T any] struct {
 	cancel  context.CancelCauseFunc
 	owner   *virtual.Owner
 	from    time.Time
-	news    chan struct{} // full when an event has come
+	news    judge.News // full when an event has come
 
 	mu      sync.Mutex
 	events  []marble.Event[T] // their times count from the subscription
@@ -35,7 +35,7 @@ type subscriber[T any] struct {
 }
 
 func newSubscriber[T any](s *Session, name string) *subscriber[T] {
-	sub := &subscriber[T]{session: s, name: name, owner: new(virtual.Owner), from: time.Now(), news: make(chan struct{}, 1)}
+	sub := &subscriber[T]{session: s, name: name, owner: new(virtual.Owner), from: time.Now(), news: judge.NewNews()}
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	sub.ctx, sub.cancel = stream.WithClock(ctx, virtual.View{Clock: &s.bubble.Clock, Owner: sub.owner}), cancel
 	return sub
@@ -110,10 +110,7 @@ func (sub *subscriber[T]) note(e marble.Event[T], done bool) (n int, late bool) 
 	if e.At = time.Since(sub.from); !sub.ignores && (!sub.ends || e.At < sub.to) {
 		sub.events = append(sub.events, e)
 	}
-	select {
-	case sub.news <- struct{}{}:
-	default:
-	}
+	sub.news.Tell()
 	return len(sub.events), late
 }
 

@@ -26,7 +26,7 @@ type Server struct {
 	Lag     time.Duration                                              // from writing to reading, and
 	Dialing time.Duration                                              // for making a connection: both are no part of a wait
 	Stood   func() time.Duration                                       // for how long the machine has stood still; may be nil
-	News    chan struct{}                                              // has room for one; full when something has happened
+	News    judge.News                                                 // full when something has happened
 
 	tasks sync.WaitGroup
 
@@ -40,7 +40,7 @@ type Server struct {
 
 // NewServer returns a server whose timeline begins now, and has times that are multiples of round.
 func NewServer(w Way, target, answer string, round time.Duration) *Server {
-	return &Server{Way: w, Target: target, Answer: answer, News: make(chan struct{}, 1), timeline: judge.NewTimeline(round)}
+	return &Server{Way: w, Target: target, Answer: answer, News: judge.NewNews(), timeline: judge.NewTimeline(round)}
 }
 
 // conn is a connection of the program.
@@ -159,14 +159,7 @@ func (s *Server) closes(c *conn, stale bool) {
 	if stale {
 		s.reset(c)
 	}
-	s.wake()
-}
-
-func (s *Server) wake() {
-	select {
-	case s.News <- struct{}{}:
-	default:
-	}
+	s.News.Tell()
 }
 
 // enter records a request. One that is not disturbed has the answer of what succeeds.
@@ -180,7 +173,7 @@ func (s *Server) enter(c *conn, at time.Time, r *http.Request, body []byte) *Req
 	q.At, q.Conn, q.Others = at, c.number, len(s.all)-len(s.requests)
 	s.all = append(s.all, q.Name)
 	s.timeline.Note("%s on connection %d", q.Name, c.number)
-	defer s.wake()
+	defer s.News.Tell()
 	if q.Name == s.Target {
 		s.requests = append(s.requests, q)
 		q.answer = s.Way.answer(len(s.requests))
