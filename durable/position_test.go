@@ -80,6 +80,7 @@ func TestResume_Stored(t *testing.T) {
 	}{
 		"with a failure":           {run: runTo(3), report: func(j *Job) { j.Fail(errNo) }, did: "put later; ack", want: "3"},
 		"with a snooze":            {run: runTo(3), report: func(j *Job) { j.Fail(Snooze(time.Hour)) }, did: "put later; ack", want: "3"},
+		"with the end of a round":  {run: runTo(3), report: func(j *Job) { j.Again(time.Hour) }, did: "put later; ack", want: "3"},
 		"with a hand-back":         {run: runTo(3), report: func(j *Job) { j.handBack(0) }, did: "put mark; nak", want: "3"},
 		"with a dead letter":       {run: runTo(3), report: func(j *Job) { j.Fail(stream.Permanent(errNo)) }, did: "put dead; ack", want: "3"},
 		"not with success":         {run: runTo(3), report: func(j *Job) { j.Done() }, did: "put mark; ack"},
