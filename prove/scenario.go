@@ -58,17 +58,7 @@ func (u undisturbed) scenarios(way Way) (all []scenario) {
 			add(last, string(way), "after the last value", breaking{way: way, conn: lastConnection})
 		}
 	case Amid:
-		type part struct {
-			place
-			into int
-		}
-		var all []part
-		for _, p := range u.places {
-			for _, into := range p.parts {
-				all = append(all, part{p, into})
-			}
-		}
-		for _, p := range spread(all, 2*u.most) {
+		for _, p := range spread(u.parts(), 2*u.most) {
 			where := fmt.Sprintf("in %s, after %s", name(p.place), judge.Count(p.into, "byte"))
 			for _, how := range []breaking{{way: End}, {way: Cut}} {
 				how.conn, how.at, how.into = p.conn, p.at+int64(p.into), p.into
@@ -89,6 +79,21 @@ func (u undisturbed) scenarios(way Way) (all []scenario) {
 					fmt.Sprintf("before %s, and before byte %d of the next connection (where chunk %d of the first began)", name(middle), at, i+1),
 					breaking{way: both, conn: middle.conn, at: middle.at}, breaking{way: both, conn: nextConnection, at: at})
 			}
+		}
+	}
+	return all
+}
+
+// part is a place in the middle of a chunk.
+type part struct {
+	place
+	into int
+}
+
+func (u undisturbed) parts() (all []part) {
+	for _, p := range u.places {
+		for _, into := range p.parts {
+			all = append(all, part{p, into})
 		}
 	}
 	return all

@@ -59,27 +59,21 @@ func (c *check) measure(ctx context.Context, again bool) error {
 	one, _ := o.tally.Made()
 	two, _ := runs[1].tally.Made()
 	u := undisturbed{values: one, took: o.seen.lastAt.Sub(o.seen.first), finite: o.ended && runs[1].ended, came: o.arrivals}
-	if difference := c.differ(one, two); difference != "" {
-		if !c.Latest || one[len(one)-1] != two[len(two)-1] {
-			if again {
-				return c.measure(ctx, false)
-			}
-			hint := "a value must not contain a time, an address or a run's name"
-			if c.Event != nil && (suffix(one, two) || suffix(two, one)) {
-				hint = "did it subscribe after the events?"
-			}
-			return fmt.Errorf("prove: two undisturbed runs differ: %s; %s", difference, hint)
-		}
+	switch difference := c.differ(one, two); {
+	case difference == "":
+	case c.Latest && one[len(one)-1] == two[len(two)-1]:
 		c.allowed.Foreign = true
+	case again:
+		return c.measure(ctx, false)
+	case c.Event != nil && (suffix(one, two) || suffix(two, one)):
+		return fmt.Errorf("prove: two undisturbed runs differ: %s; did it subscribe after the events?", difference)
+	default:
+		return fmt.Errorf("prove: two undisturbed runs differ: %s; a value must not contain a time, an address or a run's name", difference)
 	}
-	var all []place
-	for _, k := range o.chunks {
-		if !k.came.After(o.seen.lastAt) {
-			before := slices.IndexFunc(o.arrivals, func(at time.Time) bool { return at.After(k.came) })
-			all = append(all, place{chunk: k, number: len(all) + 1, before: max(0, before)})
-			if k.conn == 0 && len(u.early) < mostEarly {
-				u.early = append(u.early, k.at)
-			}
+	all := o.places()
+	for _, p := range all {
+		if p.conn == 0 && len(u.early) < mostEarly {
+			u.early = append(u.early, p.at)
 		}
 	}
 	if len(all) == 0 {
@@ -95,6 +89,17 @@ func (c *check) measure(ctx context.Context, again bool) error {
 	}
 	c.ref = u
 	return nil
+}
+
+// places returns where the chunks began that came before the last value.
+func (o *outcome) places() (all []place) {
+	for _, k := range o.chunks {
+		if !k.came.After(o.seen.lastAt) {
+			before := slices.IndexFunc(o.arrivals, func(at time.Time) bool { return at.After(k.came) })
+			all = append(all, place{chunk: k, number: len(all) + 1, before: max(0, before)})
+		}
+	}
+	return all
 }
 
 // usable returns what prevents that other runs are compared with this one.

@@ -210,6 +210,15 @@ func (f *fit) ratio() (curve, bool) {
 	return exponential(factor, 4), factor > 1 && !slices.Contains([]float64{1.5, 1.6, 2, 3, 4, 10}, factor)
 }
 
+// most returns the wait without the jitter of which all are draws, or without jitter the one that nothing has made
+// longer.
+func (j spread) most(waits []float64) float64 {
+	if j.text == "" {
+		return slices.Min(waits)
+	}
+	return slices.Max(waits) / j.top
+}
+
 // try adds the best candidate of a curve and a jitter.
 func (f *fit) try(c curve, j spread) {
 	best := candidate{cost: math.Inf(1)}
@@ -217,9 +226,8 @@ func (f *fit) try(c curve, j spread) {
 	for n := 1; n <= min(f.columns, 2); n++ {
 		most = max(most, slices.Max(f.column(n))/c.of(n)/j.top)
 	}
-	first := slices.Max(f.column(1)) / j.top
+	first := j.most(f.column(1))
 	if j.text == "" { // the first wait may be longer than meant: a program begins
-		first = slices.Min(f.column(1))
 		most = first
 		for n := 2; n <= min(f.columns, 3); n++ {
 			most = min(most, slices.Min(f.column(n))/c.of(n))
@@ -234,42 +242,38 @@ func (f *fit) try(c curve, j spread) {
 			continue
 		}
 		caps := []float64{0}
-		if f.columns > 3 && c.of(2) > 1 {
-			top := slices.Max(last) / j.top
-			if j.text == "" {
-				top = slices.Min(last)
-			}
-			if top < base*c.of(f.columns-1) {
-				caps = append(caps, rounded(top*0.97-f.noise, top*1.3, top)...)
-			}
+		if top := j.most(last); f.columns > 3 && c.of(2) > 1 && top < base*c.of(f.columns-1) {
+			caps = append(caps, rounded(top*0.97-f.noise, top*1.3, top)...)
 		}
 		for _, ceiling := range caps {
-			cost := c.cost + j.cost + roundness(base)
-			switch {
-			case ceiling > 0 && j.text != "" && ceiling <= base*c.of(2): // a curve of one wait is none
+			if ceiling > 0 && j.text != "" && ceiling <= base*c.of(2) { // a curve of one wait is none
 				continue
-			case ceiling > 0:
-				cost += 4 + roundness(ceiling)
 			}
-			cost += f.cost(func(n int) (low, top float64) {
-				w := base * c.of(n)
-				if ceiling > 0 {
-					w = min(w, ceiling)
-				}
-				return w * j.low, w * j.top
-			})
-			if cost < best.cost {
-				best = candidate{fmt.Sprintf(c.format, exactly(seconds(base))), cost, ceiling}
-				if ceiling > 0 {
-					best.text += " cap=" + exactly(seconds(ceiling*max(1, j.top)))
-				}
-				best.text += j.text
+			if found := f.with(c, j, base, ceiling); found.cost < best.cost {
+				best = found
 			}
 		}
 	}
 	if !math.IsInf(best.cost, 1) {
 		f.found = append(f.found, best)
 	}
+}
+
+// with returns the candidate of a curve and a jitter with a base and a cap; 0 is none.
+func (f *fit) with(c curve, j spread, base, ceiling float64) candidate {
+	text, cost := fmt.Sprintf(c.format, exactly(seconds(base))), c.cost+j.cost+roundness(base)
+	if ceiling > 0 {
+		text += " cap=" + exactly(seconds(ceiling*max(1, j.top)))
+		cost += 4 + roundness(ceiling)
+	}
+	cost += f.cost(func(n int) (low, top float64) {
+		w := base * c.of(n)
+		if ceiling > 0 {
+			w = min(w, ceiling)
+		}
+		return w * j.low, w * j.top
+	})
+	return candidate{text + j.text, cost, ceiling}
 }
 
 // cost returns how unlikely the waits are if the n-th is evenly distributed between two bounds, and somewhat longer on

@@ -224,12 +224,7 @@ func (j Rules) Jitter(runs []*Run) []judge.Fault {
 	for _, one := range waits {
 		for i := range one {
 			for k := range i {
-				same := 0
-				for _, other := range waits {
-					if i < len(other) && equal(other[i], one[i]) && equal(other[k], one[k]) {
-						same++
-					}
-				}
+				same := count(waits, func(other []wait) bool { return i < len(other) && equal(other[i], one[i]) && equal(other[k], one[k]) })
 				if same >= alike && min(one[i].d, one[k].d) > j.hasty() {
 					found := fault("jitter", "is there jitter, from random numbers that differ between programs? NoJitter (--no-jitter) allows equal waits",
 						"%d of %d runs waited equally long: %s, then %s", same, len(runs), Short(one[k].d), Short(one[i].d))

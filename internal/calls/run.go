@@ -38,19 +38,23 @@ func (r *Run) Target(wanted string) (string, error) {
 		return "", errors.New("the program made no request; does it connect to the address that it is given?")
 	}
 	wanted = cmp.Or(wanted, r.Names[0])
-	n := 0
-	for _, name := range r.Names {
-		if name == wanted {
-			n++
-		}
-	}
-	switch {
+	switch n := count(r.Names, func(name string) bool { return name == wanted }); {
 	case n == 0:
 		return "", fmt.Errorf("the program made no request %s, but %s", wanted, judge.List(r.Names))
 	case n > 1:
 		return "", fmt.Errorf("a call makes %d requests %s, which cannot be told from retries; let the program make one, or name another request (Request, --request)", n, wanted)
 	}
 	return wanted, nil
+}
+
+// count returns how many elements are so.
+func count[E any](all []E, so func(E) bool) (n int) {
+	for _, e := range all {
+		if so(e) {
+			n++
+		}
+	}
+	return n
 }
 
 // waits returns the waits between requests, or between connections if those were refused.

@@ -348,13 +348,8 @@ func (s *Server) EndIdle() {
 }
 
 // Open returns the number of connections that the program has not closed.
-func (s *Server) Open() (n int) {
+func (s *Server) Open() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, c := range s.conns {
-		if !c.gone {
-			n++
-		}
-	}
-	return n
+	return count(s.conns, func(c *conn) bool { return !c.gone })
 }

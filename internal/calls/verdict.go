@@ -96,13 +96,8 @@ func (v *Verdict) Differ() bool {
 }
 
 // Scenarios returns the number of runs of the ways that have shown a fault.
-func (v *Verdict) Scenarios(f *judge.Fault) (n int) {
-	for _, r := range v.runs {
-		if slices.Contains(v.names[f.Kind], r.Way.Name) {
-			n++
-		}
-	}
-	return max(n, f.Shown)
+func (v *Verdict) Scenarios(f *judge.Fault) int {
+	return max(f.Shown, count(v.runs, func(r *Run) bool { return slices.Contains(v.names[f.Kind], r.Way.Name) }))
 }
 
 // Rows returns a row for each way.
