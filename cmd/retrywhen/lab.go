@@ -42,15 +42,13 @@ may be added.`,
   retrywhen lab "exponential base=1s factor=2 jitter=full" "linear d=5s tiled"`,
 		ValidArgsFunction: completePolicy(),
 		RunE: func(c *cobra.Command, args []string) error {
-			state := lab.Default()
+			query := ""
 			if len(args) > 0 {
+				state := lab.Default()
 				var err error
 				if state.Strategies, err = report.ParseStrategies(args); err != nil {
 					return fmt.Errorf("lab: %w", err)
 				}
-			}
-			query := ""
-			if len(args) > 0 {
 				query = "?" + state.Query().Encode()
 			}
 			if n := len(query); n > lab.MaxQuery {

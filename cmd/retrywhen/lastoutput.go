@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 )
@@ -38,24 +37,4 @@ func (o *lastOutput) copyTo(w io.Writer) error {
 		err = errors.Join(err, os.Remove(o.file.Name()))
 	}
 	return err
-}
-
-// outputs says of which attempts the output goes to stdout.
-type outputs string
-
-const (
-	allOutputs     outputs = "all"
-	lastOutputOnly outputs = "last"
-)
-
-func (o *outputs) Type() string { return "outputs" }
-
-func (o *outputs) wants() string  { return "all or last" }
-func (o *outputs) String() string { return string(*o) }
-
-func (o *outputs) Set(text string) error {
-	if *o = outputs(text); *o != allOutputs && *o != lastOutputOnly {
-		return fmt.Errorf("%q is neither all nor last", text)
-	}
-	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -57,12 +56,7 @@ Exit codes:
 128+n  ended by signal n; what is known is printed`,
 		Example: `  retrywhen measure -- curl -sS --fail --retry 4 {url}/price
   retrywhen measure --answer '{"id":7}' --request 'POST /orders' -- python3 order.py {url}`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 || args[0] == "" {
-				return errors.New("measure: no command given, want one after --, as in: retrywhen measure -- curl -sS --fail {url}")
-			}
-			return nil
-		},
+		Args: wantsCommand("retrywhen measure -- curl -sS --fail {url}"),
 		RunE: func(c *cobra.Command, args []string) error {
 			m.args = args
 			if err := m.check(known); err != nil {
@@ -143,7 +137,7 @@ func (m *measurer) call(ctx context.Context, r prove.Run) (string, error) {
 
 // measure measures the command and prints what is found.
 func (m *measurer) measure(ctx context.Context, out, errOut io.Writer, asJSON bool) error {
-	ctx, stop := endedBySignal(ctx)
+	ctx, stop := endedBySignal(ctx, endings()...)
 	defer stop()
 	progress := newBar(errOut)
 	m.OnProgress = progress.show

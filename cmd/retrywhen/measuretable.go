@@ -3,13 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"golang.org/x/term"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/console"
@@ -51,7 +48,7 @@ func writeMeasured(out io.Writer, m prove.Measured, missing []string) error {
 
 // folded returns a text as lines of a terminal, the further ones indented. Elsewhere it is one line.
 func folded(out io.Writer, text string) []string {
-	if f, ok := out.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
+	if !isTerminal(out) {
 		return []string{text}
 	}
 	indent := text[:len(text)-len(strings.TrimLeft(text, " "))]

@@ -68,12 +68,10 @@ func (o *output) write(c *cobra.Command, tab lab.Tab, r report.Result) error {
 	out := c.OutOrStdout()
 	switch {
 	case o.json:
-		e := json.NewEncoder(out)
-		e.SetIndent("", "  ")
-		return e.Encode(r.JSON())
+		return writeJSON(out, r.JSON())
 	case o.file == "":
 		text := console.ForLocale(strings.Join(r.Text(width(out)), "\n") + "\n")
-		if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) && os.Getenv("NO_COLOR") == "" {
+		if isTerminal(out) && os.Getenv("NO_COLOR") == "" {
 			text = colored(text)
 		}
 		_, err := io.WriteString(out, text)
@@ -87,6 +85,14 @@ func (o *output) write(c *cobra.Command, tab lab.Tab, r report.Result) error {
 		return fmt.Errorf("%s: %s cannot be written: %w", c.Name(), o.file, err)
 	}
 	return nil
+}
+
+// writeJSON writes an indented value.
+func writeJSON(out io.Writer, v any) error {
+	e := json.NewEncoder(out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
 }
 
 // verdicts are the parts of a text that say how good a result is.
@@ -142,6 +148,12 @@ func writeFile(name string, write func(io.Writer) error) (err error) {
 		return err
 	}
 	return os.Rename(f.Name(), name)
+}
+
+// isTerminal reports whether a reader or a writer is a terminal.
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // width returns the width of a line: the terminal's, else COLUMNS, else 100.

@@ -2,13 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
-	"os"
-	"os/signal"
 	"regexp"
 	"slices"
 	"strings"
@@ -81,12 +78,7 @@ Exit codes:
 128+n  ended by signal n; what is known is printed`,
 		Example: `  retrywhen prove --server localhost:6379 --event 'redis-cli xadd {run} "*" n {n}' -- python3 client.py {port} {run}
   retrywhen prove --server db:5432 --ways cut,silence --json -- ./worker --dsn 'postgres://app@{addr}/shop'`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 || args[0] == "" {
-				return errors.New("prove: no command given, want one after --, as in: retrywhen prove --server localhost:6379 -- python3 client.py {addr}")
-			}
-			return nil
-		},
+		Args: wantsCommand("retrywhen prove --server localhost:6379 -- python3 client.py {addr}"),
 		RunE: func(c *cobra.Command, args []string) error {
 			p.args = args
 			if err := p.check(c, &t, values, ways, known); err != nil {
@@ -199,27 +191,9 @@ func readKnown(verb string, flags, kinds []string) (all []prove.Known, err error
 	return all, nil
 }
 
-// endedBySignal returns a context that ends with the cause diedBy at a signal that ends a run.
-func endedBySignal(ctx context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, slices.DeleteFunc(received(), func(s os.Signal) bool { return !endsRun(s) || isChildNotice(s) })...)
-	go func() {
-		select {
-		case s := <-signals:
-			cancel(diedBy{s})
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, func() {
-		signal.Stop(signals)
-		cancel(nil)
-	}
-}
-
 // prove checks the target and prints what is found.
 func (p *prover) prove(ctx context.Context, t prove.Target, out, errOut io.Writer, asJSON bool) error {
-	ctx, stop := endedBySignal(ctx)
+	ctx, stop := endedBySignal(ctx, endings()...)
 	defer stop()
 	progress := newBar(errOut)
 	t.OnProgress = progress.show
@@ -227,7 +201,7 @@ func (p *prover) prove(ctx context.Context, t prove.Target, out, errOut io.Write
 	report, err := t.Check(ctx)
 	progress.clear()
 	if lines := p.lines.Load(); err != nil && p.values != nil && !p.valued.Load() && lines > 0 {
-		err = fmt.Errorf("%w; --values matches none of %s of the first run", err, number(int(lines), "line"))
+		err = fmt.Errorf("%w; --values matches none of %s of the first run", err, counted(lines, "line"))
 	}
 	for _, note := range report.Notes {
 		fmt.Fprintln(errOut, "retrywhen: prove: note:", note)
@@ -278,13 +252,6 @@ func concludeWith(verb string, findings []prove.Finding, missing []prove.Known, 
 	return nil
 }
 
-func writeJSON(out io.Writer, v any) error {
-	e := json.NewEncoder(out)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
-}
-
 // line is a finding in the output.
 func line(f prove.Finding) string { return string(f.Kind) + ": " + f.String() }
 
@@ -302,22 +269,15 @@ func write(out io.Writer, report prove.Report, missing []string, interrupted boo
 	switch {
 	case report.NotPlayed == 0:
 	case interrupted:
-		lines = append(lines, number(report.NotPlayed, "further scenario")+" not judged")
+		lines = append(lines, counted(report.NotPlayed, "further scenario")+" not judged")
 	default:
-		lines = append(lines, fmt.Sprintf("in %s the break did not take place", number(report.NotPlayed, "further scenario")))
+		lines = append(lines, fmt.Sprintf("in %s the break did not take place", counted(report.NotPlayed, "further scenario")))
 	}
 	if known > 0 {
-		lines = append(lines, number(known, "known finding"))
+		lines = append(lines, counted(known, "known finding"))
 	}
-	lines = append(lines, strings.Join([]string{number(report.Values, "value"), number(report.Places, "place"), number(report.Scenarios, "scenario"),
-		number(len(report.Findings)-known, "finding")}, ", "))
+	lines = append(lines, strings.Join([]string{counted(report.Values, "value"), counted(report.Places, "place"), counted(report.Scenarios, "scenario"),
+		counted(len(report.Findings)-known, "finding")}, ", "))
 	_, err := io.WriteString(out, strings.Join(lines, "\n")+"\n")
 	return err
-}
-
-func number(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -3,10 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"sync"
-
-	"golang.org/x/term"
 )
 
 // bar is a bar on a terminal; elsewhere it is nothing.
@@ -20,15 +17,14 @@ type bar struct {
 }
 
 func newBar(out io.Writer) *bar {
-	f, ok := out.(*os.File)
-	return &bar{out: out, terminal: ok && term.IsTerminal(int(f.Fd()))}
+	return &bar{out: out, terminal: isTerminal(out)}
 }
 
 // show draws the bar.
 func (b *bar) show(done, of int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	what := fmt.Sprintf("%d of %s, %s", done, number(of, "scenario"), number(b.findings, "finding"))
+	what := fmt.Sprintf("%d of %s, %s", done, counted(of, "scenario"), counted(b.findings, "finding"))
 	b.drawn = progressLine(what, float64(done)/float64(max(of, 1)), min(width(b.out), 80))
 	b.draw(b.drawn)
 }

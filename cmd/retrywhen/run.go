@@ -22,7 +22,7 @@ func newRun() *cobra.Command {
 		within  time.Duration
 		keep    = size(8 << 20)
 	)
-	r.writes = allOutputs
+	r.writes = choice{kind: "outputs", of: []string{"all", "last"}, text: "all"}
 	c := &cobra.Command{
 		Use:   "run [flags] -- command [args...]",
 		Short: "Run a command and retry it while it fails",
@@ -86,12 +86,7 @@ Exit codes, apart from the command's own:
   retrywhen run --on-exit "all but 2" --within 5m -- ./migrate up
   pg_dump shop | retrywhen run --keep-input 1GiB -- ssh backup 'cat >shop.sql'
   retrywhen run --until failure --limit none --backoff 0s -- go test`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 || args[0] == "" {
-				return errors.New("run: no command given, want one after --, as in: retrywhen run -- make test")
-			}
-			return nil
-		},
+		Args: wantsCommand("retrywhen run -- make test"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := r.check(limit, within); err != nil {
 				return err
@@ -154,7 +149,7 @@ Exit codes, apart from the command's own:
 	for flag, complete := range map[string]cobra.CompletionFunc{ // it fails only for an unknown flag
 		"backoff": completePolicy(),
 		"limit":   cobra.FixedCompletions([]string{"none"}, cobra.ShellCompDirectiveNoFileComp),
-		"stdout":  cobra.FixedCompletions([]string{"all", "last"}, cobra.ShellCompDirectiveNoFileComp),
+		"stdout":  cobra.FixedCompletions(r.writes.of, cobra.ShellCompDirectiveNoFileComp),
 		"until":   cobra.FixedCompletions([]string{"success", "failure"}, cobra.ShellCompDirectiveNoFileComp),
 	} {
 		_ = c.RegisterFlagCompletionFunc(flag, complete)
@@ -197,28 +192,25 @@ const (
 	untilFailure condition = -1 // any but 0
 )
 
+// conditions are those that have a word.
+var conditions = map[string]condition{"success": untilSuccess, "failure": untilFailure}
+
 func (u *condition) Type() string { return "condition" }
 
 func (u *condition) wants() string { return "success, failure, or an exit code from 0 to 255" }
 
 func (u *condition) String() string {
-	switch *u {
-	case untilSuccess:
-		return "success"
-	case untilFailure:
-		return "failure"
-	default:
-		return strconv.Itoa(int(*u))
+	for text, c := range conditions {
+		if c == *u {
+			return text
+		}
 	}
+	return strconv.Itoa(int(*u))
 }
 
 func (u *condition) Set(text string) error {
-	switch text {
-	case "success":
-		*u = untilSuccess
-		return nil
-	case "failure":
-		*u = untilFailure
+	if c, ok := conditions[text]; ok {
+		*u = c
 		return nil
 	}
 	code, err := strconv.ParseUint(text, 10, 8)

@@ -31,7 +31,7 @@ type runner struct {
 	stdin     *os.File
 	from      int64       // the initial position of stdin if it is a regular file, else -1
 	input     *pipedInput // stdin if it is a pipe of which input is kept
-	writes    outputs
+	writes    choice      // whose output goes to stdout: all attempts, or the last one
 	last      *lastOutput // of --stdout last
 	stdout    io.Writer
 	stderr    io.Writer
@@ -45,6 +45,29 @@ type runner struct {
 // are not passed on if they were ignored when run started, as with nohup. Of others signal.Ignored does not know.
 func received() []os.Signal {
 	return slices.DeleteFunc(slices.Concat(passedOn, noticed), signal.Ignored)
+}
+
+// endings returns those of them that end a run.
+func endings() []os.Signal {
+	return slices.DeleteFunc(received(), func(s os.Signal) bool { return !endsRun(s) || isChildNotice(s) })
+}
+
+// endedBySignal returns a context that ends with the cause diedBy at one of the signals.
+func endedBySignal(ctx context.Context, signals ...os.Signal) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	came := make(chan os.Signal, 8)
+	signal.Notify(came, signals...)
+	go func() {
+		select {
+		case s := <-came:
+			cancel(diedBy{s})
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(came)
+		cancel(nil)
+	}
 }
 
 // beginning returns the position in a regular file, -1 for anything else.
@@ -64,7 +87,7 @@ func beginning(f *os.File) int64 {
 
 // runs makes the attempts, and writes the output of the last one if only that is wanted.
 func (r *runner) runs(ctx context.Context) (err error) {
-	if r.writes == lastOutputOnly {
+	if r.writes.text == "last" {
 		if r.last, err = newLastOutput(); err != nil {
 			return ownFailure{fmt.Errorf("run: --stdout last: %w", err)}
 		}
@@ -119,7 +142,7 @@ func (r *runner) run(ctx context.Context) error {
 		a.Fail(r.outcome(r.attempt()))
 	}
 	if r.until != untilSuccess {
-		r.print("exit code %d after %s", r.lastExit, counted(int64(r.attempts), "attempt"))
+		r.print("exit code %d after %s", r.lastExit, counted(r.attempts, "attempt"))
 	}
 	if n := r.input.unread(); n > 0 { // also with --quiet: something is lost
 		fmt.Fprintf(r.stderr, "retrywhen: run has taken %s that the command did not read from the pipe; for a loop that reads it "+
@@ -129,7 +152,7 @@ func (r *runner) run(ctx context.Context) error {
 }
 
 // counted returns a number with its unit.
-func counted(n int64, unit string) string {
+func counted[N int | int64](n N, unit string) string {
 	if n != 1 {
 		unit += "s"
 	}

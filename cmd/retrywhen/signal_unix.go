@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-	"golang.org/x/term"
 )
 
 // passedOn are the signals that are sent to the command.
@@ -47,7 +46,7 @@ func endsRun(s os.Signal) bool {
 // It does not if the command reads from a terminal, because only the terminal's foreground group may. The terminal then
 // sends its signals to the command.
 func ownGroup(cmd *exec.Cmd) bool {
-	if f, ok := cmd.Stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if isTerminal(cmd.Stdin) {
 		return false
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

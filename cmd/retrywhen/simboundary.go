@@ -40,8 +40,7 @@ each load.`,
 			})
 		},
 	}
-	s.flags(c, "", layerWords...)
-	s.seedFlag(c)
+	s.simFlags(c, "", layerWords...)
 	overloadFlags(c, &in.Overload)
 	c.Flags().IntVar(&in.Points, "points", 19, "number of loads, evenly spaced below the capacity")
 	c.Flags().Float64SliceVar(&in.Loads, "loads", nil, "the `loads` in operations per second, as in 60,70,80 (default: by --points)")

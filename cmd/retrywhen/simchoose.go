@@ -35,16 +35,14 @@ number of clients and the capacity. The choice does not depend on --seed.`,
   retrywhen sim choose --clients 300 --capacity 50 --served 20s --wait 1s
   retrywhen sim choose --place by-ordinal --outages 5s,10m -o choose.svg`,
 		RunE: func(c *cobra.Command, args []string) error {
-			in.Placement = s.place.Placement
+			in.Placement, _ = report.ParsePlacement(s.place.text)
 			return s.run(c, args, in.Timeout, func(ctx context.Context, all []report.Strategy, progress report.Progress) (report.Result, error) {
 				in.Strategies, in.Seed, in.Progress = all, s.seed, progress
 				return in.Run(ctx)
 			})
 		},
 	}
-	s.flags(c, lab.TabChoose, placeWords[:1]...)
-	s.placeFlag(c)
-	s.seedFlag(c)
+	s.simFlags(c, lab.TabChoose, placeWords[:1]...)
 	c.Flags().IntVarP(&in.Clients, "clients", "c", in.Clients, "number of clients that fail together")
 	c.Flags().IntVar(&in.Processes, "processes", in.Processes, "number of processes among which the clients are divided: each has its own draws and its own budget")
 	c.Flags().DurationVar(&in.Timeout, "timeout", in.Timeout, "attempt timeout of the recommended policy")

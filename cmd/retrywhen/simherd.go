@@ -32,15 +32,13 @@ functions" with one that spreads the retries although the waits differ little.`,
 				return fmt.Errorf("herd: --runs is %d, want 0 to 1000000", in.Runs)
 			}
 			return s.run(c, args, 0, func(ctx context.Context, all []report.Strategy, progress report.Progress) (report.Result, error) {
-				in.Strategies, in.Seed, in.Horizon, in.Progress = all, s.seed, s.horizon, progress
+				in.Strategies, in.Seed, in.Progress = all, s.seed, progress
 				return in.Run(ctx)
 			})
 		},
 	}
-	s.flags(c, "", placeWords...)
-	s.placeFlag(c)
-	s.seedFlag(c)
-	c.Flags().DurationVar(&s.horizon, "horizon", 0, "simulation end of the charts; the figures ignore it (default: none)")
+	s.simFlags(c, "", placeWords...)
+	c.Flags().DurationVar(&in.Horizon, "horizon", 0, "simulation end of the charts; the figures ignore it (default: none)")
 	c.Flags().IntVarP(&in.Jobs, "jobs", "j", in.Jobs, "number of jobs that fail together")
 	c.Flags().IntVarP(&in.Retries, "retries", "n", in.Retries, "number of retries of each job, at most its policy's limit")
 	c.Flags().IntVar(&in.Runs, "runs", 0, "number of runs of which the figures are means (default: up to 200, by the size)")

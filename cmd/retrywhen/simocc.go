@@ -37,15 +37,13 @@ strategies of that article.`,
 			}
 			s.preset = report.DefaultContention()
 			return s.run(c, args, 0, func(ctx context.Context, all []report.Strategy, progress report.Progress) (report.Result, error) {
-				in.Strategies, in.Seed, in.Horizon, in.Progress = all, s.seed, s.horizon, progress
+				in.Strategies, in.Seed, in.Progress = all, s.seed, progress
 				return in.Run(ctx)
 			})
 		},
 	}
-	s.flags(c, "", placeWords...)
-	s.placeFlag(c)
-	s.seedFlag(c)
-	c.Flags().DurationVar(&s.horizon, "horizon", 0, "simulation end of each run (default: 30 days)")
+	s.simFlags(c, "", placeWords...)
+	c.Flags().DurationVar(&in.Horizon, "horizon", 0, "simulation end of each run (default: 30 days)")
 	c.Flags().IntVarP(&in.Clients, "clients", "c", 100, "largest number of clients")
 	c.Flags().IntVar(&in.Points, "points", report.ContentionPoints, "number of points, evenly spaced up to --clients")
 	c.Flags().IntVar(&in.Runs, "runs", 100, "number of runs of which each point is the mean")

@@ -44,15 +44,13 @@ one process, or as many as --processes or a policy's option processes= says.`,
 			}
 			s.preset = report.DefaultOutage()
 			return s.run(c, args, in.Timeout, func(ctx context.Context, all []report.Strategy, progress report.Progress) (report.Result, error) {
-				in.Strategies, in.Seed, in.Horizon, in.Progress = all, s.seed, s.horizon, progress
+				in.Strategies, in.Seed, in.Progress = all, s.seed, progress
 				return in.Run(ctx)
 			})
 		},
 	}
-	s.flags(c, lab.TabOutage, placeWords...)
-	s.placeFlag(c)
-	s.seedFlag(c)
-	c.Flags().DurationVar(&s.horizon, "horizon", 0, "simulation end (default: a week after the server's return)")
+	s.simFlags(c, lab.TabOutage, placeWords...)
+	c.Flags().DurationVar(&in.Horizon, "horizon", 0, "simulation end (default: a week after the server's return)")
 	c.Flags().IntVarP(&in.Clients, "clients", "c", 1000, "number of clients, each of which must be served once")
 	c.Flags().IntVar(&in.Processes, "processes", 0, "number of processes that the clients are divided among, each with a budget of its own (default: one)")
 	c.Flags().DurationVar(&in.Down, "down", time.Minute, "length of the outage")

@@ -42,8 +42,7 @@ processes=20 makes 20 processes, layers=3 makes three layers with the policy.`,
 			})
 		},
 	}
-	s.flags(c, "", layerWords...)
-	s.seedFlag(c)
+	s.simFlags(c, "", layerWords...)
 	overloadFlags(c, &in)
 	c.Flags().Float64VarP(&in.Load, "load", "l", in.Load, "operations per second")
 	c.Flags().IntVar(&in.Loops, "loops", 0, "callers instead of --load, each of which starts its next operation when its last one has ended")

@@ -7,15 +7,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/console"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/lab"
@@ -32,11 +29,10 @@ var (
 // simulation holds what all simulations have in common.
 type simulation struct {
 	output
-	tab     lab.Tab           // of the page; "" if there is none
-	preset  []report.Strategy // without policies as arguments
-	place   placement
-	seed    uint64
-	horizon time.Duration
+	tab    lab.Tab           // of the page; "" if there is none
+	preset []report.Strategy // without policies as arguments
+	place  choice
+	seed   uint64
 }
 
 // flags adds the flags of all simulations. own are the words that the command takes in addition to a policy's.
@@ -46,35 +42,16 @@ func (s *simulation) flags(c *cobra.Command, tab lab.Tab, own ...string) {
 	c.ValidArgsFunction = completePolicy(own...)
 }
 
-func (s *simulation) placeFlag(c *cobra.Command) {
-	c.Flags().Var(&s.place, "place", "where the clients' random draws come from: one-process or by-ordinal (default one-process)")
-	_ = c.RegisterFlagCompletionFunc("place", cobra.FixedCompletions([]string{"one-process", "by-ordinal"}, cobra.ShellCompDirectiveNoFileComp)) // it fails only for an unknown flag
-}
-
-func (s *simulation) seedFlag(c *cobra.Command) {
+// simFlags adds the flags of the simulations of clients: --place only with its word.
+func (s *simulation) simFlags(c *cobra.Command, tab lab.Tab, own ...string) {
+	s.flags(c, tab, own...)
 	c.Flags().Uint64Var(&s.seed, "seed", 0, "the seed of the random draws")
-}
-
-// placement is the value of --place.
-type placement struct {
-	sim.Placement
-	text string // as it was given
-}
-
-func (p *placement) Set(text string) error {
-	var ok bool
-	if p.Placement, ok = report.ParsePlacement(text); !ok {
-		return strconv.ErrSyntax
+	s.place = choice{kind: "place", of: []string{"one-process", "by-ordinal"}}
+	if slices.Contains(own, placeWords[0]) {
+		c.Flags().Var(&s.place, "place", "where the clients' random draws come from: one-process or by-ordinal (default one-process)")
+		_ = c.RegisterFlagCompletionFunc("place", cobra.FixedCompletions(s.place.of, cobra.ShellCompDirectiveNoFileComp)) // it fails only for an unknown flag
 	}
-	p.text = text
-	return nil
 }
-
-func (p *placement) String() string { return p.text }
-
-func (p *placement) Type() string { return "place" }
-
-func (p *placement) wants() string { return "one-process or by-ordinal" }
 
 // strategies parses the policies. Without any it returns the preset's. It writes a note for each word without effect.
 func (s *simulation) strategies(c *cobra.Command, args []string, timeout time.Duration) ([]report.Strategy, error) {
@@ -88,9 +65,9 @@ func (s *simulation) strategies(c *cobra.Command, args []string, timeout time.Du
 	if len(args) == 0 {
 		strategies = slices.Clone(s.preset)
 	}
-	if s.place.text != "" {
+	if place, ok := report.ParsePlacement(s.place.text); ok {
 		for i := range strategies {
-			strategies[i].Placement = s.place.Placement
+			strategies[i].Placement = place
 		}
 	}
 	for _, x := range strategies {
@@ -111,8 +88,9 @@ func (s *simulation) run(c *cobra.Command, args []string, timeout time.Duration,
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Name(), err)
 	}
-	ctx, stop := untilSignal(c.Context())
+	ctx, stop := endedBySignal(c.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal has its default effect
 	computing()
 	bar := newProgress(c)
 	r, err := compute(ctx, strategies, bar.of)
@@ -138,23 +116,6 @@ func (s *simulation) run(c *cobra.Command, args []string, timeout time.Duration,
 		return fmt.Errorf("%s: %w; the result above is not complete", c.Name(), err)
 	}
 	return interrupted
-}
-
-// untilSignal returns a context that ends at SIGINT and SIGTERM, with a diedBy as its cause. A second signal has its
-// default effect.
-func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		defer signal.Stop(signals)
-		select {
-		case s := <-signals:
-			cancel(diedBy{s})
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, func() { cancel(nil) }
 }
 
 // inFlags replaces the names of fields in what a simulation wants.
@@ -195,8 +156,7 @@ type progress struct {
 }
 
 func newProgress(c *cobra.Command) *progress {
-	f, ok := c.ErrOrStderr().(*os.File)
-	bar := ok && term.IsTerminal(int(f.Fd()))
+	bar := isTerminal(c.ErrOrStderr())
 	if !bar && c.Name() != "boundary" {
 		return &progress{}
 	}

@@ -58,6 +58,16 @@ func leads(c *cobra.Command) {
 	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 }
 
+// wantsCommand returns the check of the arguments of a command that runs another one.
+func wantsCommand(example string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) == 0 || args[0] == "" {
+			return fmt.Errorf("%s: no command given, want one after --, as in: %s", c.Name(), example)
+		}
+		return nil
+	}
+}
+
 // where returns the beginning of a command's errors.
 func where(c *cobra.Command) string {
 	if !c.HasParent() {

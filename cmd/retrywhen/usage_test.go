@@ -109,7 +109,7 @@ func TestVersion(t *testing.T) {
 func TestFlagsPrintWhatTheyRead(t *testing.T) {
 	for text, value := range map[string]pflag.Value{
 		"none": new(limitFlag), "5": new(limitFlag), "success": new(condition), "failure": new(condition), "42": new(condition),
-		"last": new(outputs), "by-ordinal": new(placement), "7.5%": new(percentage),
+		"last": &choice{of: []string{"all", "last"}}, "7.5%": new(percentage),
 		"1,75": new(exitCodes), "all but 2,64-78": new(exitCodes),
 	} {
 		if err := value.Set(text); err != nil || value.String() != text {
