@@ -102,15 +102,8 @@ func (m *measurer) check(known []string) (err error) {
 	if method, path, ok := strings.Cut(m.Request, " "); m.Request != "" && (!ok || method == "" || !strings.HasPrefix(path, "/") || strings.Contains(path, " ")) {
 		return fmt.Errorf("measure: --request is %q, want a method and a path, as in 'POST /orders'", m.Request)
 	}
-	for name, d := range map[string]time.Duration{"within": m.Within, "stop": m.Stop} {
-		if d <= 0 {
-			return fmt.Errorf("measure: --%s is %v, want more than 0", name, d)
-		}
-	}
-	for name, n := range map[string]int{"parallel": m.Parallel, "most": m.Most} {
-		if n < 1 {
-			return fmt.Errorf("measure: --%s is %d, want at least 1", name, n)
-		}
+	if err := positive("measure", map[string]time.Duration{"within": m.Within, "stop": m.Stop}, map[string]int{"parallel": m.Parallel, "most": m.Most}); err != nil {
+		return err
 	}
 	if err := misspelt("measure", []string{"url", "addr", "host", "port"}, "", m.args...); err != nil {
 		return err

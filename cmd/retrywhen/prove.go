@@ -128,15 +128,9 @@ func (p *prover) check(c *cobra.Command, t *prove.Target, values string, ways, k
 	if err := misspelt("prove", placeholders, " and, in --event, {n}", append([]string{p.before, p.event}, p.args...)...); err != nil {
 		return err
 	}
-	for name, d := range map[string]time.Duration{"every": t.Every, "within": t.Within, "quiet": t.Quiet, "stop": t.Stop} {
-		if d <= 0 {
-			return fmt.Errorf("prove: --%s is %v, want more than 0", name, d)
-		}
-	}
-	for name, n := range map[string]int{"events": t.Events, "parallel": t.Parallel, "places": t.Places} {
-		if n < 1 {
-			return fmt.Errorf("prove: --%s is %d, want at least 1", name, n)
-		}
+	if err := positive("prove", map[string]time.Duration{"every": t.Every, "within": t.Within, "quiet": t.Quiet, "stop": t.Stop},
+		map[string]int{"events": t.Events, "parallel": t.Parallel, "places": t.Places}); err != nil {
+		return err
 	}
 	if values != "" {
 		if p.values, err = regexp.Compile(values); err != nil {
@@ -171,6 +165,21 @@ func (p *prover) check(c *cobra.Command, t *prove.Target, values string, ways, k
 		return errors.New("prove: --events and --every are for --event, which is not given")
 	}
 	p.stop = t.Stop
+	return nil
+}
+
+// positive returns an error for a flag that is not.
+func positive(verb string, durations map[string]time.Duration, numbers map[string]int) error {
+	for name, d := range durations {
+		if d <= 0 {
+			return fmt.Errorf("%s: --%s is %v, want more than 0", verb, name, d)
+		}
+	}
+	for name, n := range numbers {
+		if n < 1 {
+			return fmt.Errorf("%s: --%s is %d, want at least 1", verb, name, n)
+		}
+	}
 	return nil
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"strconv"
@@ -91,19 +92,10 @@ Exit codes, apart from the command's own:
 			if err := r.check(limit, within); err != nil {
 				return err
 			}
-			if _, err := time.ParseDuration(backoff); err == nil {
-				backoff = "constant d=" + backoff
-			} else if _, err := strconv.ParseFloat(backoff, 64); err == nil {
-				return fmt.Errorf("run: --backoff: %s has no unit: %[1]ss?", backoff)
-			}
-			parsed, err := report.ParseStrategy(backoff)
+			policy, err := readBackoff(backoff, c.ErrOrStderr())
 			if err != nil {
 				return fmt.Errorf("run: --backoff: %w", err)
 			}
-			for _, note := range report.Unused("run", 0, parsed) {
-				fmt.Fprintf(c.ErrOrStderr(), "retrywhen: run: %s\n", note)
-			}
-			policy := parsed.Policy
 			switch {
 			case limit.none:
 				if _, ok := policy.Limit(); ok {
@@ -155,6 +147,23 @@ Exit codes, apart from the command's own:
 		_ = c.RegisterFlagCompletionFunc(flag, complete)
 	}
 	return c
+}
+
+// readBackoff returns the policy of --backoff, and writes a note for each word of it without effect.
+func readBackoff(text string, notes io.Writer) (retry.Policy, error) {
+	if _, err := time.ParseDuration(text); err == nil {
+		text = "constant d=" + text
+	} else if _, err := strconv.ParseFloat(text, 64); err == nil {
+		return retry.Policy{}, fmt.Errorf("%s has no unit: %[1]ss?", text)
+	}
+	s, err := report.ParseStrategy(text)
+	if err != nil {
+		return retry.Policy{}, err
+	}
+	for _, note := range report.Unused("run", 0, s) {
+		fmt.Fprintf(notes, "retrywhen: run: %s\n", note)
+	}
+	return s.Policy, nil
 }
 
 // limitFlag is the value of --limit.
