@@ -24,9 +24,7 @@ func TestMain(m *testing.M) { check.Main(m) }
 func serving(t *testing.T, s *Server) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	var task sync.WaitGroup
 	task.Go(func() { s.Serve(ctx, l) })
@@ -40,9 +38,7 @@ func serving(t *testing.T, s *Server) string {
 func dialTo(t *testing.T, addr string) net.Conn {
 	t.Helper()
 	c, err := net.Dial("tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
 	return c

@@ -58,6 +58,14 @@ func Bubble(t *testing.T, name string, f func(t *testing.T)) {
 	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
 }
 
+// Must ends the test if there is an error.
+func Must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Panics checks the text that f panics with.
 func Panics(t *testing.T, want string, f func()) {
 	t.Helper()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"testing"
 
 	"github.com/retrywhen/retrywhen/internal/check"
@@ -129,5 +130,57 @@ func TestAdds(t *testing.T) {
 		if got := ending.Adds(end, c.failure); got != c.want {
 			t.Errorf("%s: got %v", name, got)
 		}
+	}
+}
+
+func TestIsPermanent(t *testing.T) {
+	plain := errors.New("plain")
+	for _, test := range []struct {
+		name   string
+		err    error
+		marked bool
+	}{
+		{"nil", nil, false},
+		{"no mark", plain, false},
+		{"a mark at the top", ending.Permanent(plain), true},
+		{"a mark below", fmt.Errorf("outside: %w", ending.Permanent(plain)), true},
+		{"a mark in a joined error", errors.Join(errors.New("other"), ending.Permanent(plain)), true},
+		{"two marks", ending.Permanent(ending.Permanent(plain)), true},
+	} {
+		if got := ending.IsPermanent(test.err); got != test.marked {
+			t.Errorf("%s: got %v", test.name, got)
+		}
+	}
+	if ending.Permanent(nil) != nil {
+		t.Error("Permanent(nil) is not nil")
+	}
+	if once := ending.Permanent(plain); ending.Permanent(once) != once {
+		t.Error("a second mark at the top adds something")
+	}
+	if err := ending.Permanent(plain); !errors.Is(err, plain) {
+		t.Error("the mark hides the error")
+	}
+	if got := fmt.Sprintf("%v", ending.Permanent(plain)); got != "plain" {
+		t.Errorf("the text is %q", got)
+	}
+}
+
+func TestConsumer(t *testing.T) {
+	failure, cause := errors.New("failure"), errors.New("cause")
+	var got []int
+	c := ending.NewConsumer(func(v int) bool { got = append(got, v); return v < 2 })
+	ctx, cancel := context.WithCancelCause(t.Context())
+	if err := c.End(ctx, nil, failure); err != failure {
+		t.Errorf("End: %v, want the failure", err)
+	}
+	if more := []bool{c.Deliver(1), c.Stopped(), c.Deliver(2), c.Deliver(1)}; !slices.Equal(more, []bool{true, false, false, false}) {
+		t.Error(more)
+	}
+	if !slices.Equal(got, []int{1, 2}) || !c.Stopped() || c.End(ctx, failure) != nil {
+		t.Error(got, c.Stopped(), c.End(ctx, failure))
+	}
+	cancel(cause)
+	if err := ending.NewConsumer[int](nil).End(ctx, failure); !errors.Is(err, cause) || !errors.Is(err, failure) || !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 }

@@ -316,3 +316,5 @@ func TestStream_UnderAnEndedContext(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestMain(m *testing.M) { check.Main(m) }

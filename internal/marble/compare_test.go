@@ -3,6 +3,8 @@ package marble
 import (
 	"reflect"
 	"testing"
+
+	"github.com/retrywhen/retrywhen/internal/check"
 )
 
 // Parse reads what Draw has drawn.
@@ -15,9 +17,7 @@ func TestDraw_RoundTrip(t *testing.T) {
 			want = text
 		}
 		d, err := Parse[string](text, false, nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		for i := range d.Events {
 			d.Events[i].letter = "" // Draw finds them
 		}
@@ -45,9 +45,7 @@ func TestDraw_Letters(t *testing.T) {
 // A row that has ended has no padding, a time neither, and two letters may have one value.
 func TestCompare(t *testing.T) {
 	want, err := Parse("ab|", false, map[string]int{"a": 1, "b": 1}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	got := []Event[int]{{Value: 1}, {At: ms, Value: 1}, {At: 100 * ms, Value: 2}}
 	const text = `    want  ab|
     got   ab- 97ms 2

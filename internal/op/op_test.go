@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/op"
 )
@@ -56,14 +57,7 @@ func TestNamesAreThoseOfTheCaller(t *testing.T) {
 			op.FlatMap("feed", numbers(), 0, func(int) feed { return nil })
 		},
 	} {
-		func() {
-			defer func() {
-				if got := recover(); got != want {
-					t.Errorf("panicked with %v, want %s", got, want)
-				}
-			}()
-			build()
-		}()
+		check.Panics(t, want, build)
 	}
 	none := func(int) feed { return nil }
 	for want, s := range map[string]op.Stream[int]{

@@ -10,6 +10,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/internal/timer"
 )
 
@@ -225,3 +226,5 @@ func BenchmarkWait(b *testing.B) {
 		}
 	})
 }
+
+func TestMain(m *testing.M) { check.Main(m) }

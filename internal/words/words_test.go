@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/internal/words"
 )
 
@@ -41,3 +42,5 @@ func TestDurations(t *testing.T) {
 		}
 	}
 }
+
+func TestMain(m *testing.M) { check.Main(m) }
