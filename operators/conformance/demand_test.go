@@ -2,8 +2,6 @@ package conformance_test
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"math"
 	"runtime"
 	"slices"
@@ -173,27 +171,6 @@ func TestMillionFailures(t *testing.T) {
 			}
 			if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 1<<20 {
 				t.Errorf("the heap has grown by %d bytes", grown)
-			}
-		})
-	}
-}
-
-// A million failures, cancelled in the middle: the context is checked before each attempt, although no source checks
-// it. RxJava and Reactor check their cancelled flag, RxJS closed.
-func TestMillionFailures_Cancelled(t *testing.T) {
-	for name, h := range map[string]stream.RetryHandler{"handler": again(0), "policy": constant(0)} {
-		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithCancelCause(t.Context())
-			n := 0
-			src := stream.Stream[int](func(context.Context, func(int) bool) error {
-				if n++; n == 1000 {
-					cancel(errCause)
-				}
-				return fmt.Errorf("failure %d: %w", n, errBoom)
-			})
-			_, err := src.RetryWhen(h).Collect(ctx)
-			if n != 1000 || !errors.Is(err, errCause) || !errors.Is(err, errBoom) {
-				t.Errorf("%d attempts, %v", n, err)
 			}
 		})
 	}

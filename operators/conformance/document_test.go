@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/internal/marble"
 	"github.com/retrywhen/retrywhen/stream"
 	"github.com/retrywhen/retrywhen/streamtest"
@@ -62,15 +63,11 @@ func TestDocument(t *testing.T) {
 	fmt.Fprintf(&b, reactive, lookupTable(t))
 	got := b.String()
 	if *update {
-		if err := os.WriteFile(document, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, os.WriteFile(document, []byte(got), 0o644))
 		return
 	}
 	want, err := os.ReadFile(document)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	if got == string(want) {
 		return
 	}
@@ -151,9 +148,7 @@ var method = regexp.MustCompile(`(?m)^func \(s Stream\[T\]\) (\w+)(\[.*?\])?\(`)
 func functionsOnly(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("../../stream/methods_go127.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	methods := map[string]bool{}
 	for _, found := range method.FindAllStringSubmatch(string(text), -1) {
 		methods[found[1]] = true

@@ -2,11 +2,11 @@ package conformance_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
@@ -107,27 +107,6 @@ func TestRetry_CleanupBeforeTheNextSubscription(t *testing.T) {
 	}
 }
 
-// retry: the context of a failed subscription has ended before the source is subscribed to again, so everything that
-// uses it ends too. RxJava, RxJS and Reactor only dispose the upstream.
-func TestRetry_TheAttemptsContextEndsWithIt(t *testing.T) {
-	streamtest.Run(t, func(s *session) {
-		var contexts []context.Context
-		src := stream.Stream[string](func(ctx context.Context, _ func(string) bool) error {
-			for i, before := range contexts {
-				if before.Err() == nil {
-					t.Errorf("the context of attempt %d has not ended when attempt %d begins", i+1, len(contexts)+1)
-				}
-			}
-			contexts = append(contexts, ctx)
-			return errBoom
-		})
-		streamtest.Expect(s, src.Retry(3)).Error(errBoom).ToBe("#")
-		if len(contexts) != 4 || contexts[3].Err() == nil {
-			t.Errorf("%d attempts; the last one's context: %v", len(contexts), contexts[len(contexts)-1].Err())
-		}
-	})
-}
-
 // retry: the subscriber unsubscribes in the middle of a subscription. The source is disposed, and not subscribed to
 // again. RxJava, RxJS and Reactor do the same.
 func TestRetryWhen_ConsumerCancelsMidAttempt(t *testing.T) {
@@ -206,42 +185,10 @@ func TestRetry_ConsumersErrorIsNoFailureOfTheSource(t *testing.T) {
 func TestRetry_ConsumersPanicIsNoFailureOfTheSource(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, "--a-b--#")
-		func() {
-			defer func() {
-				if v := recover(); v != any(errBoom) {
-					t.Errorf("recovered %v", v)
-				}
-			}()
-			_ = src.Retry(9).ForEach(s.Context(), func(string) { panic(errBoom) })
-		}()
-		src.Subscriptions("^-!")
-	})
-}
-
-// retry: the subscriber's cancellation is not retried, whatever error the source returns. RxJava, RxJS and Reactor emit
-// nothing after it. Here the stream returns an error that matches the cause and the last failure.
-func TestRetryWhen_CancellationFromAboveIsNotRetried(t *testing.T) {
-	streamtest.Run(t, func(s *session) {
-		for name, at := range map[string]time.Duration{"in an attempt": ms, "in a wait": 6 * ms} {
-			ctx, cancel := context.WithCancelCause(s.Context())
-			time.AfterFunc(at, func() { cancel(errCause) })
-			src := streamtest.Probe(s, stream.Stream[string](func(ctx context.Context, _ func(string) bool) error {
-				wait(ctx, 5*ms)
-				return errBoom // not the context's error
-			}))
-			asked := 0
-			counted := handler(func(f failures) failures {
-				asked++
-				return f.Delay(time.Hour)
-			})
-			_, err := src.RetryWhen(counted).Collect(ctx)
-			if want := map[string]int{"in an attempt": 0, "in a wait": 1}; asked != want[name] {
-				t.Errorf("%s: the handler is called %d times", name, asked)
-			}
-			if !errors.Is(err, errCause) || !errors.Is(err, errBoom) {
-				t.Errorf("%s: got %v", name, err)
-			}
+		if v := check.Recovered(func() { _ = src.Retry(9).ForEach(s.Context(), func(string) { panic(errBoom) }) }); v != any(errBoom) {
+			t.Errorf("recovered %v", v)
 		}
+		src.Subscriptions("^-!")
 	})
 }
 

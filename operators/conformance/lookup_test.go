@@ -17,6 +17,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -235,14 +236,10 @@ func lookupTable(t *testing.T) string {
 	t.Helper()
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, "lookup_test.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	source := func(node any) string {
 		var b bytes.Buffer
-		if err := format.Node(&b, files, node); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, format.Node(&b, files, node))
 		return strings.Join(strings.Fields(b.String()), " ")
 	}
 	var rows, needed []string
@@ -255,9 +252,7 @@ func lookupTable(t *testing.T) string {
 		case *ast.CompositeLit:
 			if call := lineOf(n); call != nil {
 				names, err := strconv.Unquote(n.Elts[0].(*ast.BasicLit).Value)
-				if err != nil {
-					t.Fatal(err)
-				}
+				check.Must(t, err)
 				rows = append(rows, fmt.Sprintf("| %s | `%s` |", names, strings.ReplaceAll(source(call.Args[0]), "|", `\|`)))
 			}
 		}
