@@ -2,7 +2,12 @@ package operators_test
 
 import (
 	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/check"
@@ -10,6 +15,7 @@ import (
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest"
 )
 
 func TestContract_NumbersOutOfRange(t *testing.T) {
@@ -68,6 +74,168 @@ func TestContract_NilInnerStream(t *testing.T) {
 			_, err := apply(returns(src, &returned)).Collect(t.Context())
 			if err == nil || err.Error() != want || runs != returned {
 				t.Errorf("got %v; %d runs of the source, %d have returned", err, runs, returned)
+			}
+		})
+	}
+}
+
+// ExpBackoff(…, 0, 0) is no mistake: one attempt.
+func TestExpBackoff_OfNothing(t *testing.T) {
+	err := retry.Run(t.Context(), operators.ExpBackoff(jitter.None, 0, 0), func(context.Context) error { return errBoom })
+	if e, ok := err.(*retry.Error); !ok || e.Attempts != 1 {
+		t.Errorf("got %v, want a *retry.Error after 1 attempt", err)
+	}
+}
+
+// The options come after the number of retries.
+func TestExpBackoff_OptionsAreAppliedAfterwards(t *testing.T) {
+	err := retry.Run(t.Context(), operators.ExpBackoff(jitter.None, 0, 1, retry.Limit(2)), func(context.Context) error { return errBoom })
+	if e, ok := err.(*retry.Error); !ok || e.Attempts != 3 {
+		t.Errorf("got %v, want a *retry.Error after 3 attempts", err)
+	}
+}
+
+// A Failure answers the failure with its N alone, any other value the one that waits.
+func TestRetryWhen_WhichFailureIsAnswered(t *testing.T) {
+	for answer, want := range map[any]int{stream.Failure{N: 1}: 2, stream.Failure{N: 2}: 1, stream.Failure{}: 2, "any": 2} {
+		runs := 0
+		src := stream.Defer(func(context.Context) stream.Stream[int] { runs++; return stream.Fail[int](errBoom) })
+		err := operators.RetryWhen(src, func(failures stream.Stream[stream.Failure]) stream.Stream[any] {
+			return operators.Map(failures.Take(1), func(stream.Failure) any { return answer })
+		}).ForEach(t.Context(), func(int) {})
+		if err != errBoom || runs != want {
+			t.Errorf("answered with %v: %d attempts, %v; want %d", answer, runs, err, want)
+		}
+	}
+}
+
+func TestPair_String(t *testing.T) {
+	if got := (operators.Pair[int, string]{First: 1, Second: "a"}).String(); got != "(1, a)" {
+		t.Error(got)
+	}
+}
+
+// RetryChans buffers nothing: the pipeline is one value ahead of the reader, which it offers.
+func TestRetryChans_BuffersNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		sent := 0
+		open := func(ctx context.Context) (<-chan int, <-chan error) {
+			values := make(chan int)
+			go func() {
+				defer close(values)
+				for n := range 10 {
+					select {
+					case values <- n:
+						sent++
+					case <-ctx.Done():
+						return
+					}
+				}
+			}()
+			return values, nil
+		}
+		values, errs := operators.RetryChans(ctx, open, retry.Policy{})
+		synctest.Wait()
+		if sent != 1 {
+			t.Errorf("%d values are taken before the first is read, want 1", sent)
+		}
+		cancel()
+		for range values {
+		}
+		<-errs
+	})
+}
+
+// Values that came before the source's error are delivered before it, whatever the scheduler does.
+func TestBeforeAnError_NoValueIsLost(t *testing.T) {
+	five := stream.Of(1, 2, 3, 4, 5).MustNotEnd(errBoom)
+	for name, s := range map[string]ints{
+		"GroupBy, one group":   operators.GroupBy(five, func(int) int { return 0 }, func(_ int, group ints) ints { return group }),
+		"GroupBy, two groups":  operators.GroupBy(five, func(v int) int { return v % 2 }, func(_ int, group ints) ints { return group.Filter(positive) }),
+		"GroupBy, five groups": operators.GroupBy(five, func(v int) int { return v }, func(_ int, group ints) ints { return group }),
+		"GroupBy, Take(1)":     operators.GroupBy(five, func(int) int { return 0 }, func(_ int, group ints) ints { return group.Take(1) }),
+		"FlatMap":              operators.FlatMap(five, math.MaxInt, self),
+		"FlatMap, 2 at once":   operators.FlatMap(five, 2, self),
+		"FlatMap, chains": operators.FlatMap(five, 3, func(v int) ints {
+			return operators.Map(stream.Range(v, 1).Filter(positive).Take(3), func(v int) int { return v })
+		}),
+		"FlatMap, functions": operators.FlatMap(five, math.MaxInt, func(v int) ints {
+			return func(_ context.Context, yield func(int) bool) error { yield(v); return nil }
+		}),
+		"ConcatMap": operators.ConcatMap(five, self),
+		"Merge":     five.Merge(stream.Never[int]()),
+		"Share":     operators.Share(five),
+		"Buffer":    five.Buffer(2),
+		"Batch":     flat(operators.Batch(five, 2, time.Hour)),
+		"Batch and FlatMap": flat(operators.FlatMap(operators.Batch(five, 2, time.Hour), 2, func(v []int) stream.Stream[[]int] {
+			return stream.Of(v)
+		})),
+		"Window": operators.Window(five, 2, 0, func(window ints) ints { return window }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			for range 2000 {
+				got, err := s.Collect(t.Context())
+				if slices.Sort(got); !slices.Equal(got, []int{1, 2, 3, 4, 5}) || err != errBoom {
+					t.Fatal(got, err)
+				}
+			}
+		})
+	}
+}
+
+func positive(v int) bool { return v > 0 }
+
+// The inner stream of the last value begins before the source's error ends it. A value that comes before the inner
+// stream of the one before has begun is a switch, or ignored.
+func TestBeforeAnError_LastInnerStreamBegins(t *testing.T) {
+	one := stream.Of(7).MustNotEnd(errBoom)
+	for name, s := range map[string]ints{
+		"SwitchMap":  operators.SwitchMap(one, self),
+		"ExhaustMap": operators.ExhaustMap(one, self),
+		"FlatMap":    operators.FlatMap(one, 2, self),
+	} {
+		t.Run(name, func(t *testing.T) {
+			for range 20_000 {
+				if got, err := s.Collect(t.Context()); !slices.Equal(got, []int{7}) || err != errBoom {
+					t.Fatal(got, err)
+				}
+			}
+		})
+	}
+	t.Run("SwitchMap, the last of five", func(t *testing.T) {
+		s := operators.SwitchMap(stream.Of(1, 2, 3, 4, 5).MustNotEnd(errBoom), self)
+		for range 2000 {
+			if got, err := s.Collect(t.Context()); len(got) == 0 || got[len(got)-1] != 5 || err != errBoom {
+				t.Fatal(got, err)
+			}
+		}
+	})
+}
+
+// What an inner stream yields after the source's error, before it has returned, comes before the error.
+func TestBeforeAnError_InnerStreamThatWindsDown(t *testing.T) {
+	farewell := func(v string) strs {
+		return func(ctx context.Context, yield func(string) bool) error {
+			_ = yield(v)
+			<-ctx.Done()
+			time.Sleep(2 * ms)
+			_ = yield(strings.ToUpper(v))
+			return errors.New("a late error, which does not count")
+		}
+	}
+	for name, apply := range map[string]func(strs) strs{
+		"FlatMap":    func(s strs) strs { return operators.FlatMap(s, 2, farewell) },
+		"SwitchMap":  func(s strs) strs { return operators.SwitchMap(s, farewell) },
+		"ExhaustMap": func(s strs) strs { return operators.ExhaustMap(s, farewell) },
+	} {
+		session(t, name, func(s *streamtest.Session) {
+			streamtest.Expect(s, apply(cold(s, "-a-#"))).ToBe("-a---(A#)")
+			streamtest.Expect(s, apply(cold(s, "-a-#")).Take(2)).ToBe("-a---(A|)")
+		})
+		bubble(t, name+", cancelled meanwhile", func(t *testing.T) {
+			if _, err := apply(stream.Of("a").MustNotEnd(errBoom)).Collect(cancelAt(t, ms)); !errors.Is(err, errCause) {
+				t.Error(err)
 			}
 		})
 	}

@@ -23,10 +23,7 @@ func TestWindow_EndsWhileTheConsumerIsBusy(t *testing.T) {
 			n++
 			return operators.Map(w, prefixed(string(rune('0'+n))))
 		})
-		got := playWith(t.Context(), s, func(string) bool { time.Sleep(25 * ms); return true })
-		if want := "101a 352b 60|"; got != want {
-			t.Errorf("got  %s\nwant %s", got, want)
-		}
+		expectBusy(t, s, 25*ms, "101a 352b 60|")
 	})
 }
 
@@ -50,25 +47,6 @@ func TestRetryWhen_OfANilStream(t *testing.T) {
 	if err == nil || !errors.Is(err, errBoom) {
 		t.Error(err)
 	}
-}
-
-// doubleClock calls each function twice, as some mocks do.
-type doubleClock struct{}
-
-func (doubleClock) Now() time.Time { return time.Now() }
-
-func (doubleClock) AfterFunc(d time.Duration, f func()) *time.Timer {
-	return time.AfterFunc(d, func() { f(); f() })
-}
-
-func TestBatch_OnAClockThatFiresTwice(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
-		ctx := stream.WithClock(t.Context(), doubleClock{})
-		batches, err := operators.Batch(fromScript("10a 20b 100c 200|"), 5, 30*ms).Collect(ctx)
-		if err != nil || len(batches) != 2 || !slices.Equal(batches[0], []string{"a", "b"}) || !slices.Equal(batches[1], []string{"c"}) {
-			t.Error(batches, err)
-		}
-	})
 }
 
 // strictClock reports waits of nothing, which a clock is never given, and looks at the time under no lock of others.
@@ -148,38 +126,20 @@ func TestASourceIsStoppedAtTheLastValue(t *testing.T) {
 	}
 }
 
-// A context that an operator derives for a source ends with the run, so that the subscriber's context does not keep it.
-func TestTheContextOfASourceEndsWithTheRun(t *testing.T) {
-	add := func(a, b int) int { return a + b }
-	for name, apply := range map[string]func(source ints) ints{
-		"ExhaustMap": func(source ints) ints {
-			return operators.ExhaustMap(stream.Of(0), func(int) ints { return source })
-		},
-		"FlatMap": func(source ints) ints {
-			return operators.FlatMap(stream.Of(0), 2, func(int) ints { return source })
-		},
-		"Sample": func(source ints) ints { return operators.Sample(source, stream.Never[int]()) },
-		"SwitchMap": func(source ints) ints {
-			return operators.SwitchMap(stream.Of(0), func(int) ints { return source })
-		},
-		"TakeUntil":       func(source ints) ints { return operators.TakeUntil(source, stream.Never[int]()) },
-		"TakeUntilDone":   func(source ints) ints { return source.TakeUntilDone(make(chan struct{})) },
-		"Timeout":         func(source ints) ints { return source.Timeout(time.Hour) },
-		"ZipWith's first": func(source ints) ints { return operators.ZipWith(source, stream.Of(10, 20, 30), add) },
-		"ZipWith's other": func(source ints) ints { return operators.ZipWith(stream.Of(10), source, add) },
-	} {
-		bubble(t, name, func(t *testing.T) {
-			var seen context.Context
-			err := apply(func(ctx context.Context, yield func(int) bool) error {
-				seen = ctx
-				yield(1)
-				return nil
-			}).ForEach(t.Context(), func(int) {})
-			if err != nil || seen == t.Context() || seen.Err() == nil {
-				t.Errorf("%v; the source's context: %v", err, seen)
-			}
+// The context that Sample derives for its source ends with the run, so that the subscriber's context does not keep it.
+func TestSample_TheContextOfItsSourceEndsWithTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var seen context.Context
+		source := ints(func(ctx context.Context, yield func(int) bool) error {
+			seen = ctx
+			yield(1)
+			return nil
 		})
-	}
+		err := operators.Sample(source, stream.Never[int]()).ForEach(t.Context(), func(int) {})
+		if err != nil || seen == t.Context() || seen.Err() == nil {
+			t.Errorf("%v; the source's context: %v", err, seen)
+		}
+	})
 }
 
 // Window returns when a goroutine that runs the window has, also when f's stream fails earlier.

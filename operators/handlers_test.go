@@ -2,15 +2,20 @@ package operators_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest"
 )
 
 // pointed is a handler as a nil pointer too.
@@ -99,5 +104,219 @@ func TestRetryWhen_AnswersThatRace(t *testing.T) {
 				t.Errorf("%d of 500 attempts began before their wait was over", early)
 			}
 		})
+	}
+}
+
+// classic is the form in which retryWhen became known: zip the failures with the numbers of the attempts, map each to a
+// timer of delay·n²·jitter. join is flatMap or concatMap.
+func classic(join func(stream.Stream[int], func(int) stream.Stream[time.Time]) stream.Stream[time.Time], delay time.Duration, retries int, factor float64) func(stream.Stream[stream.Failure]) stream.Stream[time.Time] {
+	return func(failures stream.Stream[stream.Failure]) stream.Stream[time.Time] {
+		attempts := operators.ZipWith(failures, stream.Range(1, retries), func(_ stream.Failure, n int) int { return n })
+		return join(attempts, func(n int) stream.Stream[time.Time] {
+			return stream.Timer(time.Duration(math.Round(float64(delay) * float64(n*n) * factor)))
+		})
+	}
+}
+
+func flatMap(concurrency int) func(stream.Stream[int], func(int) stream.Stream[time.Time]) stream.Stream[time.Time] {
+	return func(s stream.Stream[int], f func(int) stream.Stream[time.Time]) stream.Stream[time.Time] {
+		return operators.FlatMap(s, concurrency, f)
+	}
+}
+
+// attempts is a source whose attempts take 100 ms and fail until the last one; it notes when each of them starts.
+func attempts(starts *[]time.Duration, failing int) stream.Stream[string] {
+	var begun time.Time
+	return stream.Defer(func(ctx context.Context) stream.Stream[string] {
+		now := stream.ClockFrom(ctx).Now()
+		if len(*starts) == 0 {
+			begun = now
+		}
+		if *starts = append(*starts, now.Sub(begun)); len(*starts) > failing {
+			return fromScript("100a 100|")
+		}
+		return fromScript("100#")
+	})
+}
+
+func TestClassic_AttemptsComeAtExpBackoffsTimes(t *testing.T) {
+	const u = 0.25
+	for name, c := range map[string]struct {
+		jitter  jitter.Jitter
+		failing int
+		want    []time.Duration
+		end     string
+	}{
+		"no jitter, giving up": {jitter.None, 4,
+			[]time.Duration{0, 1100 * ms, 5200 * ms, 14300 * ms}, "14400#"},
+		"no jitter, the last retry succeeds": {jitter.None, 3,
+			[]time.Duration{0, 1100 * ms, 5200 * ms, 14300 * ms}, "14400a 14400|"},
+		"jitter of 0.925": {jitter.Default, 4,
+			[]time.Duration{0, 1025 * ms, 4825 * ms, 13250 * ms}, "13350#"},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			forms := map[string]func(stream.Stream[string]) stream.Stream[string]{
+				"ExpBackoff": func(src stream.Stream[string]) stream.Stream[string] {
+					return src.RetryWhen(operators.ExpBackoff(c.jitter, time.Second, 3, retry.WithRand(func() float64 { return u })))
+				},
+				"classic, ConcatMap": func(src stream.Stream[string]) stream.Stream[string] {
+					return operators.RetryWhen(src, classic(operators.ConcatMap[int, time.Time], time.Second, 3, c.jitter.Factor(u)))
+				},
+				"classic, FlatMap(1)": func(src stream.Stream[string]) stream.Stream[string] {
+					return operators.RetryWhen(src, classic(flatMap(1), time.Second, 3, c.jitter.Factor(u)))
+				},
+				"classic, FlatMap": func(src stream.Stream[string]) stream.Stream[string] {
+					return operators.RetryWhen(src, classic(flatMap(math.MaxInt), time.Second, 3, c.jitter.Factor(u)))
+				},
+			}
+			for form, with := range forms {
+				var starts []time.Duration
+				got := play(t.Context(), with(attempts(&starts, c.failing)))
+				if c.end[len(c.end)-1] == '#' && form == "ExpBackoff" {
+					_, err := with(attempts(new([]time.Duration), c.failing)).Collect(t.Context())
+					if !errors.Is(err, retry.ErrExhausted) || !errors.Is(err, errBoom) {
+						t.Errorf("%s: %v", form, err)
+					}
+				}
+				if !slices.Equal(starts, c.want) || got != c.end {
+					t.Errorf("%s: attempts at %v, %s, want %v, %s", form, starts, got, c.want, c.end)
+				}
+			}
+		})
+	}
+}
+
+type completions = stream.Stream[operators.Completion]
+
+func TestRepeatWhen_Times(t *testing.T) {
+	session(t, "each answer starts a run; the run after the last answer is whole", func(s *streamtest.Session) {
+		src := streamtest.Cold[string](s, "-a|")
+		h := func(ends completions) completions { return ends.Delay(3 * ms).Take(2) }
+		streamtest.Expect(s, operators.RepeatWhen(src.Stream, h)).ToBe("-a----a----a|")
+		src.Subscriptions("^-!", "-----^-!", "----------^-!")
+	})
+	session(t, "no answer, one run", func(s *streamtest.Session) {
+		h := func(completions) strs { return stream.Empty[string]() }
+		streamtest.Expect(s, operators.RepeatWhen(cold(s, "-a|"), h)).ToBe("-a|")
+	})
+	session(t, "a handler that never looks at the ends", func(s *streamtest.Session) {
+		h := func(completions) stream.Stream[time.Time] { return stream.Interval(5 * ms).Take(2) }
+		streamtest.Expect(s, operators.RepeatWhen(cold(s, "-a|"), h)).ToBe("-a------a----a|")
+	})
+	session(t, "an empty source", func(s *streamtest.Session) {
+		h := func(ends completions) completions { return ends.Take(3) }
+		streamtest.Expect(s, operators.RepeatWhen(cold(s, "-|"), h)).ToBe("----|")
+	})
+	session(t, "a Completion is an answer like any other, whatever its N", func(s *streamtest.Session) {
+		h := func(ends completions) completions {
+			return operators.Map(ends, func(c operators.Completion) operators.Completion { c.N++; return c }).Take(2)
+		}
+		streamtest.Expect(s, operators.RepeatWhen(cold(s, "-a|"), h)).ToBe("-a-a-a|")
+	})
+}
+
+func TestRepeatWhen_Errors(t *testing.T) {
+	always := func(ends completions) completions { return ends }
+	bubble(t, "the source's is returned at once, as it is", func(t *testing.T) {
+		mine := errors.New("mine")
+		asked := 0
+		h := func(ends completions) completions { // its own error, when it is told to end, counts for nothing
+			return func(ctx context.Context, yield func(operators.Completion) bool) error {
+				_ = ends.Tap(func(operators.Completion) { asked++ })(ctx, yield)
+				return errBoom
+			}
+		}
+		runs := 0
+		src := stream.Defer(func(context.Context) strs {
+			if runs++; runs == 3 {
+				return stream.Fail[string](mine)
+			}
+			return stream.Empty[string]()
+		})
+		if _, err := operators.RepeatWhen(src, h).Collect(t.Context()); err != mine || asked != 2 {
+			t.Errorf("%v; asked %d times", err, asked)
+		}
+	})
+	bubble(t, "a permanent one keeps its mark for the retry outside", func(t *testing.T) {
+		_, err := operators.RepeatWhen(stream.Fail[int](stream.Permanent(errBoom)), func(ends completions) completions { return ends }).Retry(5).Collect(t.Context())
+		if !errors.Is(err, errBoom) {
+			t.Error(err)
+		}
+	})
+	bubble(t, "a source that can be run once only", func(t *testing.T) {
+		ch := make(chan int)
+		close(ch)
+		_, err := operators.RepeatWhen(stream.FromChan(ch), func(ends completions) completions { return ends }).Collect(t.Context())
+		if err != stream.ErrNotRestartable {
+			t.Error(err)
+		}
+	})
+	session(t, "the handler's takes effect after the run it started", func(s *streamtest.Session) {
+		h := func(ends completions) completions {
+			return ends.Take(1).Concat(stream.Fail[operators.Completion](errBoom))
+		}
+		streamtest.Expect(s, operators.RepeatWhen(cold(s, "-a|"), h)).Error(errBoom).ToBe("-a-a#")
+	})
+	session(t, "the handler's, at once", func(s *streamtest.Session) {
+		h := func(ends completions) strs { return stream.Fail[string](errBoom) }
+		streamtest.Expect(s, operators.RepeatWhen(cold(s, "-a|"), h)).Error(errBoom).ToBe("-a#")
+	})
+	session(t, "retried outside, the handler is a new one", func(s *streamtest.Session) {
+		made := 0
+		h := func(ends completions) completions {
+			made++
+			return ends.Take(1).Concat(stream.Fail[operators.Completion](errBoom))
+		}
+		streamtest.Expect(s, operators.RepeatWhen(cold(s, "-a|"), h).Retry(1)).Error(errBoom).ToBe("-a-a-a-a#")
+		if made != 2 {
+			s.T().Error(made)
+		}
+	})
+	session(t, "cancelled in a run", func(s *streamtest.Session) {
+		expectCancelled(s, operators.RepeatWhen(cold(s, "--a-|"), always), "-----!", "--a---")
+	})
+	bubble(t, "cancelled between runs", func(t *testing.T) {
+		h := func(ends completions) completions { return ends.Delay(time.Hour) }
+		_, err := operators.RepeatWhen(stream.Of("a"), h).Collect(cancelAt(t, time.Minute))
+		if !errors.Is(err, errCause) || !errors.Is(err, context.Canceled) {
+			t.Errorf("ended with %v, want the cause and context.Canceled", err)
+		}
+	})
+	bubble(t, "the handler's, after the end of the context", func(t *testing.T) {
+		h := func(completions) strs {
+			return func(ctx context.Context, _ func(string) bool) error { <-ctx.Done(); return errBoom }
+		}
+		_, err := operators.RepeatWhen(stream.Of("a"), h).Collect(cancelAt(t, time.Minute))
+		if !errors.Is(err, errCause) || !errors.Is(err, context.Canceled) || !errors.Is(err, errBoom) {
+			t.Errorf("ended with %v, want the cause, context.Canceled and boom", err)
+		}
+	})
+	session(t, "stopped in a later run", func(s *streamtest.Session) {
+		streamtest.Expect(s, operators.RepeatWhen(cold(s, "-a|"), always).Take(3)).ToBe("-a-a-(a|)")
+	})
+}
+
+// The rounds are no retries: AttemptFrom counts those of the source and those around RepeatWhen.
+func TestRepeatWhen_RoundsHaveNoNumber(t *testing.T) {
+	var got []int
+	round := 0
+	poll := stream.FromFunc(func(ctx context.Context) (int, error) {
+		got = append(got, stream.AttemptFrom(ctx))
+		if round++; round == 2 || round == 5 {
+			return 0, errors.New("busy")
+		}
+		return 0, nil
+	})
+	thrice := func(done stream.Stream[operators.Completion]) stream.Stream[operators.Completion] {
+		return done.Take(3)
+	}
+	_, err := operators.RepeatWhen(poll.Retry(1), thrice).Retry(1).Collect(t.Context())
+	if want := []int{1, 1, 2, 1, 1, 2}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("inside: %v, want %v: %v", got, want, err)
+	}
+	got, round = nil, 1
+	_, err = operators.RepeatWhen(poll, thrice).Retry(1).Collect(t.Context())
+	if want := []int{1, 2, 2, 2}; err == nil || !slices.Equal(got, want) {
+		t.Errorf("around: %v, want %v and a failure: %v", got, want, err)
 	}
 }

@@ -63,10 +63,7 @@ func TestInnerStreams_APanicOfTheSource(t *testing.T) {
 		}
 		bubble(t, name, func(t *testing.T) {
 			src := fromScript("0a 10|").Concat(stream.Defer(func(context.Context) strs { panic(errBoom) }))
-			v := recovered(func() { _, _ = apply(src, func(string) strs { return stream.Never[string]() }).Collect(t.Context()) })
-			if err, ok := v.(error); !ok || !errors.Is(err, errBoom) {
-				t.Errorf("%v", v)
-			}
+			expectBoom(t, func() { _, _ = apply(src, func(string) strs { return stream.Never[string]() }).Collect(t.Context()) })
 		})
 	}
 }
@@ -222,11 +219,8 @@ func TestSwitchMap_BusyConsumer(t *testing.T) {
 				return operators.Map(fromScript("10x 20y 30|"), prefixed(v))(ctx, yield)
 			}
 		})
-		got := playWith(t.Context(), s, func(string) bool { time.Sleep(100 * ms); return true })
 		// a is cancelled at 20 while its x is in hand; b is taken at 110 and c, which waits, cancels it at once.
-		if want := "10ax 120cx 220cy 320|"; got != want {
-			t.Errorf("got  %s\nwant %s", got, want)
-		}
+		expectBusy(t, s, 100*ms, "10ax 120cx 220cy 320|")
 		if at := <-cancelled; at != 20*ms {
 			t.Errorf("cancelled at %v", at)
 		}
@@ -248,10 +242,7 @@ func TestExhaustMap_OneAtATime(t *testing.T) {
 	})
 	bubble(t, "while the consumer has a value in hand its inner stream runs", func(t *testing.T) {
 		inner := func(v string) strs { return operators.Map(fromScript("10x 20y 30|"), prefixed(v)) }
-		got := playWith(t.Context(), operators.ExhaustMap(fromScript("0a 50b 200c 400|"), inner), func(string) bool { time.Sleep(50 * ms); return true })
-		if want := "10ax 60ay 210cx 260cy 400|"; got != want {
-			t.Errorf("got  %s\nwant %s", got, want)
-		}
+		expectBusy(t, operators.ExhaustMap(fromScript("0a 50b 200c 400|"), inner), 50*ms, "10ax 60ay 210cx 260cy 400|")
 	})
 	bubble(t, "a source that does not wait", func(t *testing.T) {
 		n := 0

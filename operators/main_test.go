@@ -63,6 +63,15 @@ func spelled(x strs) func(v string) strs {
 	}
 }
 
+// expectBoom checks that f panics with errBoom, or with an error that wraps it.
+func expectBoom(t testing.TB, f func()) {
+	t.Helper()
+	v := recovered(f)
+	if err, ok := v.(error); !ok || !errors.Is(err, errBoom) {
+		t.Errorf("panicked with %v, want boom", v)
+	}
+}
+
 // expectCancelled runs st during that time, and checks that it has returned at the end of it.
 func expectCancelled[T any](s *streamtest.Session, st stream.Stream[T], during, want string) {
 	s.T().Helper()
@@ -157,7 +166,13 @@ func playWith[T any](ctx context.Context, s stream.Stream[T], yield func(T) bool
 // expect plays s and compares.
 func expect[T any](t *testing.T, s stream.Stream[T], want string) {
 	t.Helper()
-	if got := play(t.Context(), s); got != want {
+	expectBusy(t, s, 0, want)
+}
+
+// expectBusy is expect with a consumer that takes so long for each value.
+func expectBusy[T any](t *testing.T, s stream.Stream[T], busy time.Duration, want string) {
+	t.Helper()
+	if got := playWith(t.Context(), s, func(T) bool { time.Sleep(busy); return true }); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
@@ -110,19 +111,16 @@ func TestResume_ConsumerThatDoesNotTakeAValue(t *testing.T) {
 		t.Errorf("stopped at 3: %v, after was called for %v", err, moved)
 	}
 	moved = nil
-	func() {
-		defer func() {
-			if r := recover(); r != errBoom {
-				t.Errorf("recovered %v", r)
-			}
-		}()
+	if v := check.Recovered(func() {
 		_ = s(t.Context(), func(v int) bool {
 			if v == 3 {
 				panic(errBoom)
 			}
 			return true
 		})
-	}()
+	}); v != errBoom {
+		t.Errorf("recovered %v", v)
+	}
 	if want := []int{1, 2}; !slices.Equal(moved, want) {
 		t.Errorf("panicked at 3: after was called for %v", moved)
 	}

@@ -251,13 +251,7 @@ func TestTheOtherEndsAStreamThatIgnoresItsContext(t *testing.T) {
 
 func TestTakeUntil_NoValueAfterStop(t *testing.T) {
 	bubble(t, "while the consumer is busy", func(t *testing.T) {
-		got := playWith(t.Context(), operators.TakeUntil(fromScript("10a 20b 30c"), fromScript("25x")), func(string) bool {
-			time.Sleep(10 * ms)
-			return true
-		})
-		if want := "10a 20b 30|"; got != want {
-			t.Errorf("got  %s\nwant %s", got, want)
-		}
+		expectBusy(t, operators.TakeUntil(fromScript("10a 20b 30c"), fromScript("25x")), 10*ms, "10a 20b 30|")
 	})
 	session(t, "stop is cancelled at its first value, and waited for", func(s *streamtest.Session) {
 		slow := cold(s, "--x-y").OnEnd(func(error) { time.Sleep(3 * ms) })
@@ -265,10 +259,7 @@ func TestTakeUntil_NoValueAfterStop(t *testing.T) {
 	})
 	bubble(t, "a panic of stop ends it", func(t *testing.T) {
 		stop := stream.Timer(10 * ms).Tap(func(time.Time) { panic(errBoom) })
-		v := recovered(func() { _, _ = operators.TakeUntil(stream.Never[int](), stop).Collect(t.Context()) })
-		if err, ok := v.(error); !ok || !errors.Is(err, errBoom) {
-			t.Errorf("%v", v)
-		}
+		expectBoom(t, func() { _, _ = operators.TakeUntil(stream.Never[int](), stop).Collect(t.Context()) })
 	})
 }
 
@@ -343,13 +334,7 @@ func TestWithLatestFrom(t *testing.T) {
 		}
 	})
 	bubble(t, "the other never waits", func(t *testing.T) {
-		got := playWith(t.Context(), operators.WithLatestFrom(fromScript("20a 21b 22|"), fromScript("10x 50y 60z 70|"), join), func(string) bool {
-			time.Sleep(100 * ms)
-			return true
-		})
-		if want := "20ax 120bz 220|"; got != want {
-			t.Errorf("got  %s\nwant %s", got, want)
-		}
+		expectBusy(t, operators.WithLatestFrom(fromScript("20a 21b 22|"), fromScript("10x 50y 60z 70|"), join), 100*ms, "20ax 120bz 220|")
 	})
 }
 
@@ -425,13 +410,7 @@ func TestSample(t *testing.T) {
 		streamtest.Expect(s, operators.Sample(cold(s, "-ab----c--|"), stream.Interval(3*ms))).ToBe("---b-----c|")
 	})
 	bubble(t, "s never waits for the consumer", func(t *testing.T) {
-		got := playWith(t.Context(), operators.Sample(fromScript("10a 30b 50c 70d 200e 500|"), stream.Interval(20*ms)), func(string) bool {
-			time.Sleep(100 * ms)
-			return true
-		})
-		if want := "20a 120d 220e 500|"; got != want {
-			t.Errorf("got  %s\nwant %s", got, want)
-		}
+		expectBusy(t, operators.Sample(fromScript("10a 30b 50c 70d 200e 500|"), stream.Interval(20*ms)), 100*ms, "20a 120d 220e 500|")
 	})
 }
 
@@ -479,10 +458,7 @@ func TestRace_LosersHaveReturnedBeforeTheFirstValue(t *testing.T) {
 			<-ctx.Done()
 			panic(errBoom)
 		})
-		v := recovered(func() { _, _ = operators.Race(bad, stream.Of("x").Delay(ms)).Collect(t.Context()) })
-		if err, ok := v.(error); !ok || !errors.Is(err, errBoom) {
-			t.Errorf("%v", v)
-		}
+		expectBoom(t, func() { _, _ = operators.Race(bad, stream.Of("x").Delay(ms)).Collect(t.Context()) })
 	})
 }
 

@@ -466,10 +466,7 @@ func TestShareReplay_AfterAPanic(t *testing.T) {
 			return stream.Of("b")
 		}))
 		s := operators.ShareReplay(src, 5)
-		v := recovered(func() { _, _ = s.Collect(t.Context()) })
-		if err, ok := v.(error); !ok || !errors.Is(err, errBoom) {
-			t.Errorf("%v", v)
-		}
+		expectBoom(t, func() { _, _ = s.Collect(t.Context()) })
 		expectValues(t, s, []string{"a", "b"}, nil)
 		expectValues(t, s, []string{"a", "b"}, nil)
 		if runs != 2 {

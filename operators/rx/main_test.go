@@ -39,9 +39,7 @@ func inChild(t *testing.T, name string) (stderr string, survived bool) {
 		t.Fatalf("there is no scenario %q", name)
 	}
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	cmd := exec.CommandContext(t.Context(), exe)
 	cmd.Env = append(os.Environ(), scenarioVariable+"="+name, "GORACE=atexit_sleep_ms=0")
 	var out bytes.Buffer

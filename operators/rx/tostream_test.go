@@ -220,26 +220,6 @@ func TestToStream_Types(t *testing.T) {
 			t.Errorf("got %v after %v", err, time.Since(start))
 		}
 	})
-	bubble(t, "nil", func(t *testing.T) {
-		nils := func(context.Context) rxgo.Observable {
-			return rxgo.Create([]rxgo.Producer{func(_ context.Context, next chan<- rxgo.Item) { next <- rxgo.Of(nil) }})
-		}
-		if got, err := rx.ToStream[any](nils).Collect(t.Context()); !slices.Equal(got, []any{nil}) || err != nil {
-			t.Errorf("any: got %v, %v", got, err)
-		}
-		if got, err := rx.ToStream[*named](nils).Collect(t.Context()); !slices.Equal(got, []*named{nil}) || err != nil {
-			t.Errorf("pointer: got %v, %v", got, err)
-		}
-		if got, err := rx.ToStream[error](nils).Collect(t.Context()); !slices.Equal(got, []error{nil}) || err != nil {
-			t.Errorf("interface: got %v, %v", got, err)
-		}
-		if got, err := rx.ToStream[[]int](nils).Collect(t.Context()); len(got) != 1 || got[0] != nil || err != nil {
-			t.Errorf("slice: got %v, %v", got, err)
-		}
-		if _, err := rx.ToStream[int](nils).Collect(t.Context()); err == nil || err.Error() != "rx: ToStream: item 1 is <nil>, want int" {
-			t.Errorf("int: %v", err)
-		}
-	})
 	bubble(t, "interface", func(t *testing.T) {
 		got, err := rx.ToStream[fmt.Stringer](func(context.Context) rxgo.Observable { return rxgo.Just(time.Second, time.Minute)() }).Collect(t.Context())
 		if len(got) != 2 || err != nil {
