@@ -1,7 +1,6 @@
 package backoff_test
 
 import (
-	"fmt"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -12,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/jitter"
 )
 
@@ -280,9 +280,7 @@ func TestJitterRefuses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		for _, b := range everyCurve() {
-			if got := fmt.Sprint(panics(func() { b.Jitter(tt.j) })); got != tt.want {
-				t.Errorf("panic is %q, want %q", got, tt.want)
-			}
+			check.Panics(t, tt.want, func() { b.Jitter(tt.j) })
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package backoff_test
 
 import (
-	"fmt"
 	"math"
 	"math/big"
 	"strconv"
@@ -11,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/internal/check"
 )
 
 func TestCurves(t *testing.T) {
@@ -276,9 +276,7 @@ func TestWrongArgumentPanicsWithItsName(t *testing.T) {
 		{"backoff: Plus: d is -1ns, want at least 0", func() { backoff.Default.Plus(-1) }},
 	}
 	for _, tt := range tests {
-		if got := fmt.Sprint(panics(tt.f)); got != tt.want {
-			t.Errorf("panic is %q, want %q", got, tt.want)
-		}
+		check.Panics(t, tt.want, tt.f)
 	}
 }
 

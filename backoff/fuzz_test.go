@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/jitter"
 )
 
@@ -67,7 +68,7 @@ func made(curve uint8, d, e int64, x float64, plus, most int64, shape uint8, lo,
 	case 4:
 		b = b.Jitter(jitter.Func(func(u float64) float64 { return lo + u*(min(hi, math.MaxFloat64-lo)) }))
 	case 5:
-		if panics(func() { b.Tiled() }) == nil {
+		if check.Recovered(func() { b.Tiled() }) == nil {
 			b = b.Tiled()
 		}
 	}

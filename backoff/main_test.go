@@ -18,13 +18,6 @@ const (
 	below1  = 1 - 1.0/(1<<53) // the largest draw
 )
 
-// panics runs f and returns what it panicked with, nil if it did not.
-func panics(f func()) (v any) {
-	defer func() { v = recover() }()
-	f()
-	return nil
-}
-
 // one of each kind, with nothing done to it.
 func everyCurve() []backoff.Backoff {
 	return []backoff.Backoff{

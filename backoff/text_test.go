@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/internal/words"
 	"github.com/retrywhen/retrywhen/jitter"
 )
@@ -142,7 +143,7 @@ func anyBackoff() *rapid.Generator[backoff.Backoff] {
 			lo := rapid.Float64Range(0, 10).Draw(t, "lo")
 			b = b.Jitter(jitter.Uniform(lo, rapid.Float64Range(lo, math.MaxFloat64).Draw(t, "hi")))
 		case 3:
-			if panics(func() { b.Tiled() }) == nil {
+			if check.Recovered(func() { b.Tiled() }) == nil {
 				b = b.Tiled()
 			}
 		}

@@ -1,7 +1,6 @@
 package backoff_test
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/jitter"
 )
 
@@ -128,9 +128,7 @@ func TestTiledRefuses(t *testing.T) {
 		{"backoff: Tiled: a func may fall or be random: tiles need a curve that does neither", func() { backoff.Func(f).Tiled() }},
 	}
 	for _, tt := range tests {
-		if got := fmt.Sprint(panics(tt.f)); got != tt.want {
-			t.Errorf("panic is %q\nwant %q", got, tt.want)
-		}
+		check.Panics(t, tt.want, tt.f)
 	}
 	for _, b := range rising() {
 		if b.IsTiled() {

@@ -142,14 +142,7 @@ func TestWrongArgumentPanicsWithItsName(t *testing.T) {
 		{"jitter: Uniform: lo is 2 and hi is 1, want lo <= hi", func() { jitter.Uniform(2, 1) }},
 	}
 	for _, tt := range tests {
-		func() {
-			defer func() {
-				if got := recover(); got != tt.want {
-					t.Errorf("panic is %v, want %q", got, tt.want)
-				}
-			}()
-			tt.f()
-		}()
+		check.Panics(t, tt.want, tt.f)
 	}
 }
 

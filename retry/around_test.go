@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
@@ -240,12 +241,7 @@ func TestAround_NameClockAndAnswers(t *testing.T) {
 }
 
 func TestAround_ANilFunctionPanics(t *testing.T) {
-	defer func() {
-		if got := recover(); got != "retry: Policy.Around: f is nil" {
-			t.Errorf("got %v", got)
-		}
-	}()
-	every(0).Around(nil)
+	check.Panics(t, "retry: Policy.Around: f is nil", func() { every(0).Around(nil) })
 }
 
 // A policy in a function counts the attempt whose failure it does not receive, because the handler has ended.

@@ -1,7 +1,6 @@
 package retry_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/internal/attempt"
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
@@ -324,9 +324,7 @@ func TestState_Text(t *testing.T) {
 		}
 	}
 	var was retry.State
-	if err := was.UnmarshalText([]byte("attempts=3")); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, was.UnmarshalText([]byte("attempts=3")))
 	for bad, want := range map[string]string{
 		"place=x": "a number of at least 0 and below 1", "previous=x": "a duration of 0 or more",
 		"retries=x": "a whole number of 0 or more", "first=x": "a time like 2026-03-01T12:00:00Z",
@@ -359,9 +357,7 @@ func TestState_Text(t *testing.T) {
 		"attempts=1 first=2026-03-01T11:00:00Z retries=1 since=9999-12-31T23:00:00-02:00",
 	} {
 		var s retry.State
-		if err := s.UnmarshalText([]byte(far)); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, s.UnmarshalText([]byte(far)))
 		if _, err := s.MarshalText(); strings.Contains(far, "2026") != (err == nil) || err != nil && !strings.HasPrefix(err.Error(), "retry: State: ") {
 			t.Errorf("a year past 9999: %v", err) // since is at most 292 years after first
 		}
@@ -379,9 +375,7 @@ func TestState_GoesOnFromItsText(t *testing.T) {
 		for range 6 {
 			text, _ := stored.MarshalText()
 			stored = retry.State{}
-			if err := stored.UnmarshalText(text); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, stored.UnmarshalText(text))
 			d, err := decide(p, &kept, stream.Failure{Err: errBoom}, now, time.Time{})
 			e, end := decide(p, &stored, stream.Failure{Err: errBoom}, now, time.Time{})
 			if d != e || fmt.Sprint(err) != fmt.Sprint(end) {
@@ -404,18 +398,12 @@ func TestState_FromTextHasSeenEveryFire(t *testing.T) {
 	}
 	store := func() {
 		text, err := s.MarshalText()
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		s = retry.State{}
-		if err := s.UnmarshalText(text); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, s.UnmarshalText(text))
 	}
 	for range 3 {
-		if err := decide(); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, decide())
 		signal.Fire() // unseen, but before the first decision of the State that is read next
 		store()
 	}
@@ -435,9 +423,7 @@ func TestPolicy_TextForm(t *testing.T) {
 	told := 0
 	p := every(time.Hour, retry.Limit(9), retry.Within(time.Hour), retry.OnRetry(func(context.Context, retry.Event) { told++ }))
 	const text = "linear d=0s limit=2 stopat=10m maxretryafter=10h attempttimeout=1h10m resetafter=1m resetafteritems=3"
-	if err := p.UnmarshalText([]byte(text)); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, p.UnmarshalText([]byte(text)))
 	got, err := p.AppendText([]byte("policy: "))
 	if want := "policy: linear d=0s limit=2 stopat=10m attempttimeout=1h10m resetafter=1m resetafteritems=3 maxretryafter=10h"; string(got) != want || err != nil {
 		t.Errorf("got %q, %v, want %q", got, err, want)
@@ -587,22 +573,6 @@ func TestError_Timeout(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-}
-
-func TestDecide_LogsByOutages(t *testing.T) {
-	var b bytes.Buffer
-	p := every(0, logTo(&b))
-	var s retry.State
-	for _, items := range []int64{0, 0, 1, 0} {
-		_, _ = decide(p, &s, stream.Failure{Err: errBoom, Items: items}, time.Unix(0, 0), time.Time{})
-	}
-	var levels []string
-	for line := range strings.Lines(b.String()) {
-		levels = append(levels, strings.Fields(line)[0])
-	}
-	if want := []string{"level=WARN", "level=DEBUG", "level=INFO", "level=WARN", "level=DEBUG"}; !slices.Equal(levels, want) {
-		t.Errorf("got %v, want %v", levels, want)
-	}
 }
 
 // What a policy decides after failures that are all the same, a nanosecond apart.

@@ -3,7 +3,9 @@ package retry_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -166,21 +169,6 @@ func TestAStreamDoesNotSleepPastItsDeadline(t *testing.T) {
 	})
 }
 
-func TestAStreamRefundsTheBudget(t *testing.T) {
-	budget := retry.NewBudget(10, 2, 1)
-	p := every(0, retry.WithBudget(budget))
-	attempts := 0
-	_, err := stream.Defer(func(context.Context) stream.Stream[int] {
-		if attempts++; attempts < 4 {
-			return stream.Fail[int](errBoom)
-		}
-		return stream.Of(1)
-	}).RetryWhen(p).Collect(t.Context())
-	if err != nil || budget.Tokens() != 10-3*2+1 {
-		t.Errorf("%v, %v tokens; want 5", err, budget.Tokens())
-	}
-}
-
 func TestSubscriptionsHaveRowsOfTheirOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := retry.New(backoff.Linear(time.Second), retry.Limit(2))
@@ -198,4 +186,127 @@ func TestSubscriptionsHaveRowsOfTheirOwn(t *testing.T) {
 			}
 		}
 	})
+}
+
+// worksNotes notes OnWorks, OnRecovered and the values.
+type worksNotes []string
+
+func (w *worksNotes) note(format string, args ...any) { *w = append(*w, fmt.Sprintf(format, args...)) }
+
+func (w *worksNotes) policy(opts ...retry.Option) retry.Policy {
+	return every(time.Second, retry.OnWorks(func(_ context.Context, n int) { w.note("works %d", n) }),
+		retry.OnRecovered(func(context.Context, retry.Recovery) { w.note("recovered") }),
+		retry.OnDone(func(context.Context, retry.Result) { w.note("done") })).With(opts...)
+}
+
+// Each attempt's first sign of life is reported once: the first attempt's too, after the recovery, before the value.
+func TestOnWorks(t *testing.T) {
+	for name, c := range map[string]struct {
+		run  func(ctx context.Context, p retry.Policy, note func(string, ...any)) error
+		want string
+	}{
+		"Run": {func(ctx context.Context, p retry.Policy, _ func(string, ...any)) error {
+			return retry.Run(ctx, p, failNow(2))
+		}, "recovered, works 3, done"},
+		"Run, at the first try": {func(ctx context.Context, p retry.Policy, _ func(string, ...any)) error {
+			return retry.Run(ctx, p, failNow(0))
+		}, "works 1, done"},
+		"Attempts": {func(ctx context.Context, p retry.Policy, _ func(string, ...any)) error {
+			for a := range p.Attempts(ctx) {
+				if a.N() < 3 {
+					a.Reset()
+					a.Reset()
+					a.Fail(errBoom)
+				}
+			}
+			return nil
+		}, "works 1, recovered, works 2, recovered, works 3, done"},
+		"an Attempts loop that works at once": {func(ctx context.Context, p retry.Policy, _ func(string, ...any)) error {
+			for range p.Attempts(ctx) {
+			}
+			return nil
+		}, "works 1, done"},
+		"an Attempts loop that is left": {func(ctx context.Context, p retry.Policy, _ func(string, ...any)) error {
+			for range p.Attempts(ctx) {
+				break
+			}
+			return nil
+		}, "works 1, done"},
+		"a stream": {func(ctx context.Context, p retry.Policy, note func(string, ...any)) error {
+			return feedOf(2, 0, 1, 0).RetryWhen(p).ForEach(ctx, func(int) { note("value") })
+		}, "works 1, value, value, recovered, works 3, value, recovered, works 4, done"},
+		"a stream without a value": {func(ctx context.Context, p retry.Policy, _ func(string, ...any)) error {
+			return stream.Empty[int]().RetryWhen(p).ForEach(ctx, func(int) {})
+		}, "works 1, done"},
+		"a consumer that stops": {func(ctx context.Context, p retry.Policy, note func(string, ...any)) error {
+			return feedOf(5).RetryWhen(p).Take(1).ForEach(ctx, func(int) { note("value") })
+		}, "works 1, value, done"},
+		"Works, then a value": {func(ctx context.Context, p retry.Policy, note func(string, ...any)) error {
+			return watch("wwv|").RetryWhen(p).ForEach(ctx, func(int) { note("value") })
+		}, "works 1, value, done"},
+		"a bookmark": {func(ctx context.Context, p retry.Policy, note func(string, ...any)) error {
+			return operators.ResumeMarked(0, func(int) stream.Stream[operators.Marked[string, int]] {
+				return stream.Of(operators.Marked[string, int]{At: 1, Bookmark: true}, operators.Marked[string, int]{At: 2, Value: "a"})
+			}, p).ForEach(ctx, func(string) { note("value") })
+		}, "works 1, value, done"},
+		"Around": {func(ctx context.Context, p retry.Policy, note func(string, ...any)) error {
+			return feedOf(1, 0, 1).RetryWhen(p.Around(func(a failures) failures { return a })).ForEach(ctx, func(int) { note("value") })
+		}, "works 1, value, recovered, works 3, value, done"},
+		"a function": {func(ctx context.Context, p retry.Policy, note func(string, ...any)) error {
+			return feedOf(1, 0, 1).RetryWhen(stream.RetryHandlerFunc(p.Handle)).ForEach(ctx, func(int) { note("value") })
+		}, "value, recovered, works 3, value, done"},
+		"MapRetry": {func(ctx context.Context, p retry.Policy, note func(string, ...any)) error {
+			n := 0
+			return operators.MapRetry(stream.Of(1), p, func(context.Context, int) (int, error) {
+				if n++; n == 1 {
+					return 0, errBoom
+				}
+				return n, nil
+			}, operators.MapRetryOptions[int]{}).ForEach(ctx, func(int) { note("value") })
+		}, "recovered, works 2, done, value"},
+		"Operation": {func(ctx context.Context, p retry.Policy, _ func(string, ...any)) error {
+			op := p.Start(ctx)
+			op.Begin(ctx)
+			op.Works()
+			op.Works()
+			_, _ = op.Failed(retry.Outcome{Err: errBoom, Items: 3})
+			op.Begin(ctx)
+			_, _ = op.Failed(retry.Outcome{Err: errBoom, Items: 3})
+			op.Begin(ctx)
+			return op.Done(retry.Outcome{})
+		}, "works 1, recovered, works 2, recovered, works 3, done"},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			var w worksNotes
+			if err := c.run(t.Context(), w.policy(), w.note); err != nil {
+				t.Error(err)
+			}
+			if got := strings.Join(w, ", "); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+// OnWorks is not called once the context has ended.
+func TestOnWorks_NotOnceTheContextHasEnded(t *testing.T) {
+	for name, run := range drivers {
+		ctx, cancel := context.WithCancel(t.Context())
+		var w worksNotes
+		_ = run(ctx, w.policy(), func(context.Context) error { cancel(); return nil })
+		if !slices.Equal(w, []string{"done"}) {
+			t.Errorf("%s: %v", name, w)
+		}
+	}
+}
+
+// Each hook is called with the operation's context.
+func TestOnWorks_Context(t *testing.T) {
+	for name, run := range drivers {
+		got := false
+		p := every(0, retry.OnWorks(func(ctx context.Context, _ int) { got = ctx.Value(nameKey{}) == "op" }))
+		if _ = run(named(t.Context()), p, failNow(0)); !got {
+			t.Errorf("%s: another context", name)
+		}
+	}
 }

@@ -62,14 +62,10 @@ func TestOperation_StoredBetweenTheAttempts(t *testing.T) {
 				if stored {
 					text, _ := op.State().MarshalText()
 					var s retry.State
-					if err := s.UnmarshalText(text); err != nil {
-						t.Fatal(err)
-					}
+					check.Must(t, s.UnmarshalText(text))
 					op = p.Continue(ctx, s, err)
 				}
-				if err := op.Wait(delay); err != nil {
-					t.Fatal(err)
-				}
+				check.Must(t, op.Wait(delay))
 			}
 			fail(errA, false)
 			fail(errA, false)

@@ -1,11 +1,17 @@
 package retry
 
 import (
+	"context"
+	"errors"
 	"math"
 	"math/big"
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
 )
 
 func TestPlaces_AreExactAfterManyMillions(t *testing.T) {
@@ -43,4 +49,15 @@ func TestPlaces_EachIsTakenOnce(t *testing.T) {
 	if got := len(slices.Compact(all)); got != workers*each {
 		t.Errorf("%d draws gave %d numbers, want each once", workers*each, got)
 	}
+}
+
+func TestSignal_KeepsNoWaitThatIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewSignal()
+		p := New(backoff.Constant(time.Second), ResetOn(s), Limit(3))
+		_ = Run(t.Context(), p, func(context.Context) error { return errors.New("boom") })
+		if len(s.waiters) != 0 {
+			t.Errorf("%d waits are kept", len(s.waiters))
+		}
+	})
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
@@ -230,9 +231,7 @@ func TestPlanned_Attempts(t *testing.T) {
 		p := retry.New(backoff.Linear(time.Second), logTo(&log)).With(r.options()...)
 		start := time.Now()
 		for a, err := range p.Attempts(t.Context()) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			switch a.N() {
 			case 1, 2:
 				a.Reset()
@@ -347,9 +346,7 @@ func TestPlanned_State(t *testing.T) {
 				t.Errorf("got %s, %v, want %s", text, err, want)
 			}
 			var s retry.State
-			if err := s.UnmarshalText(text); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, s.UnmarshalText(text))
 			op = p.Continue(t.Context(), s, err)
 		}
 		fail(retry.Planned(errGoAway), true, "attempts=1 planned=1")

@@ -453,27 +453,6 @@ func TestResetAfter(t *testing.T) {
 	})
 }
 
-func TestHooksComeInOrder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var told []string
-		p := retry.New(backoff.Linear(time.Second), retry.Limit(2),
-			retry.OnRetry(func(_ context.Context, e retry.Event) {
-				told = append(told, fmt.Sprintf("a%d %v %v %v", e.N, e.Err, e.Delay, e.Elapsed))
-			}),
-			retry.OnRetry(func(_ context.Context, e retry.Event) { told = append(told, fmt.Sprintf("b%d", e.N)) }),
-			retry.OnGiveUp(func(_ context.Context, e *retry.Error) { told = append(told, e.Error()) }))
-		c := calls{fails: -1}
-		_, err := retry.Do(t.Context(), p, c.do)
-		want := []string{
-			"a1 boom 1s 0s", "b1", "a2 boom 2s 1s", "b2",
-			"retry: limit of 2 retries: 3 failures in 3s: boom",
-		}
-		if !slices.Equal(told, want) || err.Error() != want[4] {
-			t.Errorf("got %q and %v, want %q", told, err, want)
-		}
-	})
-}
-
 func TestTheBudgetIsAskedLastAndNotForNothing(t *testing.T) {
 	budget := retry.NewBudget(10, 1, 0)
 	c := calls{fails: -1}

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
@@ -202,15 +203,10 @@ func TestSubscription_Panic(t *testing.T) {
 			}
 			return errBoom
 		})
-		func() {
-			defer func() {
-				if recover() != "source" {
-					t.Error("the panic is lost")
-				}
-			}()
+		check.Panics(t, "source", func() {
 			_ = s.RetryWhen(answers(func(all failures) failures { return p.Handle(all).Merge(stream.Never[stream.Failure]()) })).
 				ForEach(t.Context(), func(int) {})
-		}()
+		})
 		want := "0s attempt 1: boom in 0s\n0s down: boom\n0s retry 1\n1s over"
 		if got := strings.Join(o.lines, "\n"); got != want {
 			t.Errorf("got\n%s\nwant\n%s", got, want)
