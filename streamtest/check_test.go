@@ -52,216 +52,163 @@ func TestCheck(t *testing.T) {
 	})
 }
 
+// always makes a stream that keeps nothing between its runs.
+func always(s stream.Stream[int]) func() stream.Stream[int] {
+	return func() stream.Stream[int] { return s }
+}
+
+// heeding is always with a stream that does not begin under a context that has ended.
+func heeding(s stream.Stream[int]) func() stream.Stream[int] {
+	return always(func(ctx context.Context, yield func(int) bool) error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return s(ctx, yield)
+	})
+}
+
 // wrong are streams that break the contract, each in one way, with what Check says of them.
 var wrong = map[string]struct {
 	stream func() stream.Stream[int]
 	want   string
 }{
-	"yields on another goroutine": {func() stream.Stream[int] {
-		return func(ctx context.Context, yield func(int) bool) error {
+	"yields on another goroutine": {heeding(func(ctx context.Context, yield func(int) bool) error {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			yield(1)
+		}()
+		<-done
+		return nil
+	}), "run: yield was called on another goroutine than the one that runs the stream"},
+	"yields twice at once": {always(func(ctx context.Context, yield func(int) bool) error {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			yield(1)
+		}()
+		yield(2)
+		<-done
+		return nil
+	}), "yield was called on another goroutine"},
+	"yields after the return": {always(func(ctx context.Context, yield func(int) bool) error {
+		time.AfterFunc(time.Second, func() { yield(1) })
+		return nil
+	}), "run: yield was called after the stream had returned"},
+	"leaves a goroutine after a late value": {always(func(ctx context.Context, yield func(int) bool) error {
+		time.AfterFunc(time.Second, func() {
+			yield(1)
+			<-ctx.Done()
+		})
+		return nil
+	}), "run: the stream has returned and left 1 goroutine running"},
+	"goes on after false": {always(func(ctx context.Context, yield func(int) bool) error {
+		for i := range 5 {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			done := make(chan struct{})
-			go func() {
-				defer close(done)
-				yield(1)
-			}()
-			<-done
-			return nil
+			yield(i)
 		}
-	}, "run: yield was called on another goroutine than the one that runs the stream"},
-	"yields twice at once": {func() stream.Stream[int] {
-		return func(ctx context.Context, yield func(int) bool) error {
-			done := make(chan struct{})
-			go func() {
-				defer close(done)
-				yield(1)
-			}()
-			yield(2)
-			<-done
-			return nil
+		return nil
+	}), "stop at value 1: yield was called again after it had returned false"},
+	"fails after false": {heeding(func(ctx context.Context, yield func(int) bool) error {
+		if !yield(1) {
+			return errBoom
 		}
-	}, "yield was called on another goroutine"},
-	"yields after the return": {func() stream.Stream[int] {
-		return func(ctx context.Context, yield func(int) bool) error {
-			time.AfterFunc(time.Second, func() { yield(1) })
-			return nil
-		}
-	}, "run: yield was called after the stream had returned"},
-	"leaves a goroutine after a late value": {func() stream.Stream[int] {
-		return func(ctx context.Context, yield func(int) bool) error {
-			time.AfterFunc(time.Second, func() {
-				yield(1)
-				<-ctx.Done()
-			})
-			return nil
-		}
-	}, "run: the stream has returned and left 1 goroutine running"},
-	"goes on after false": {func() stream.Stream[int] {
-		return func(ctx context.Context, yield func(int) bool) error {
-			for i := range 5 {
-				if ctx.Err() != nil {
-					return context.Cause(ctx)
-				}
-				yield(i)
-			}
-			return nil
-		}
-	}, "stop at value 1: yield was called again after it had returned false"},
-	"fails after false": {func() stream.Stream[int] {
-		return func(ctx context.Context, yield func(int) bool) error {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			if !yield(1) {
-				return errBoom
-			}
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			return nil
-		}
-	}, `stop at value 1: it returned the error "boom", want nil`},
-	"fails after false at its last value": {func() stream.Stream[int] {
-		return func(ctx context.Context, yield func(int) bool) error {
-			failed := false
-			err := stream.Of(1, 2, 3, 4, 5)(ctx, func(v int) bool {
-				more := yield(v)
-				failed = !more && v == 5
-				return more
-			})
-			if failed {
-				return errBoom
-			}
-			return err
-		}
-	}, `stop at value 5: it returned the error "boom", want nil`},
-	"takes its time after false": {func() stream.Stream[int] {
-		return func(ctx context.Context, yield func(int) bool) error {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			if !yield(1) {
-				time.Sleep(time.Second)
-				return nil
-			}
+		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-	}, "[sleep]\n        streamtest.init"},
-	"does not look at the context first": {func() stream.Stream[int] {
-		return func(ctx context.Context, yield func(int) bool) error {
-			if yield(1) && ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
+		return nil
+	}), `stop at value 1: it returned the error "boom", want nil`},
+	"fails after false at its last value": {always(func(ctx context.Context, yield func(int) bool) error {
+		failed := false
+		err := stream.Of(1, 2, 3, 4, 5)(ctx, func(v int) bool {
+			more := yield(v)
+			failed = !more && v == 5
+			return more
+		})
+		if failed {
+			return errBoom
+		}
+		return err
+	}), `stop at value 5: it returned the error "boom", want nil`},
+	"takes its time after false": {heeding(func(ctx context.Context, yield func(int) bool) error {
+		if !yield(1) {
+			time.Sleep(time.Second)
 			return nil
 		}
-	}, "cancelled before the run: it yielded 1 value, want none"},
+		return context.Cause(ctx)
+	}), "[sleep]\n        streamtest.init"},
+	"does not look at the context first": {always(func(ctx context.Context, yield func(int) bool) error {
+		if yield(1) && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return nil
+	}), "cancelled before the run: it yielded 1 value, want none"},
 	"ends well under a context that has ended": {func() stream.Stream[int] {
 		return func(context.Context, func(int) bool) error { return nil }
 	}, `cancelled before the run: it has ended after 0s; want an error that matches context.Cause(ctx), which is "streamtest: the cause`},
-	"returns ctx.Err and not the cause": {func() stream.Stream[int] {
-		return func(ctx context.Context, _ func(int) bool) error {
-			<-ctx.Done()
-			return ctx.Err()
+	"returns ctx.Err and not the cause": {always(func(ctx context.Context, _ func(int) bool) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}), `has failed after 0s with "context canceled"; want an error that matches`},
+	"yields more after a cancel": {heeding(func(ctx context.Context, yield func(int) bool) error {
+		for i := range 5 {
+			if !yield(i) {
+				return nil
+			}
 		}
-	}, `has failed after 0s with "context canceled"; want an error that matches`},
-	"yields more after a cancel": {func() stream.Stream[int] {
-		return func(ctx context.Context, yield func(int) bool) error {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			for i := range 5 {
-				if !yield(i) {
-					return nil
-				}
-			}
-			return context.Cause(ctx)
+		return context.Cause(ctx)
+	}), "cancelled in the yield of value 1: it yielded 4 values more"},
+	"ends well when the context has ended in a yield": {heeding(func(ctx context.Context, yield func(int) bool) error {
+		for i := 0; i < 5 && ctx.Err() == nil && yield(i); i++ {
 		}
-	}, "cancelled in the yield of value 1: it yielded 4 values more"},
-	"ends well when the context has ended in a yield": {func() stream.Stream[int] {
-		return func(ctx context.Context, yield func(int) bool) error {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			for i := 0; i < 5 && ctx.Err() == nil && yield(i); i++ {
-			}
+		return nil
+	}), "cancelled in the yield of value 1: it has ended after 0s; want an error that matches context.Cause(ctx)"},
+	"ends well when the context has ended in a yield before a wait": {heeding(func(ctx context.Context, yield func(int) bool) error {
+		if !yield(1) || ctx.Err() != nil {
 			return nil
 		}
-	}, "cancelled in the yield of value 1: it has ended after 0s; want an error that matches context.Cause(ctx)"},
-	"ends well when the context has ended in a yield before a wait": {func() stream.Stream[int] {
-		return func(ctx context.Context, yield func(int) bool) error {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			if !yield(1) || ctx.Err() != nil {
-				return nil
-			}
-			<-ctx.Done()
-			return context.Cause(ctx)
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}), "cancelled in the yield of value 1: it has ended after 0s; want an error that matches context.Cause(ctx)"},
+	"ends well when the context has ended in a yield before a failure": {heeding(func(ctx context.Context, yield func(int) bool) error {
+		if !yield(1) || ctx.Err() != nil {
+			return nil
 		}
-	}, "cancelled in the yield of value 1: it has ended after 0s; want an error that matches context.Cause(ctx)"},
-	"ends well when the context has ended in a yield before a failure": {func() stream.Stream[int] {
-		return func(ctx context.Context, yield func(int) bool) error {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			if !yield(1) || ctx.Err() != nil {
-				return nil
-			}
+		return errBoom
+	}), "cancelled in the yield of value 1: it has ended after 0s; want an error that matches context.Cause(ctx)"},
+	"fails otherwise when the context has ended in its last yield": {heeding(func(ctx context.Context, yield func(int) bool) error {
+		if yield(1) && ctx.Err() != nil {
 			return errBoom
 		}
-	}, "cancelled in the yield of value 1: it has ended after 0s; want an error that matches context.Cause(ctx)"},
-	"fails otherwise when the context has ended in its last yield": {func() stream.Stream[int] {
-		return func(ctx context.Context, yield func(int) bool) error {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			if yield(1) && ctx.Err() != nil {
-				return errBoom
-			}
-			return nil
-		}
-	}, `cancelled in the yield of value 1: it has failed after 0s with "boom"; want an error that matches context.Cause(ctx)`},
-	"takes its time after a cancel in a yield": {func() stream.Stream[int] {
-		return func(ctx context.Context, yield func(int) bool) error {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			if yield(1) && ctx.Err() != nil {
-				time.Sleep(time.Second)
-			}
-			return context.Cause(ctx)
-		}
-	}, "cancelled in the yield of value 1: the stream does not return at once"},
-	"yields more when the context ends in a wait": {func() stream.Stream[int] {
-		return func(ctx context.Context, yield func(int) bool) error {
-			err := stream.Of(1).Delay(time.Second)(ctx, yield)
-			if errors.Is(err, errCause) && ctx.Err() != nil {
-				yield(2)
-			}
-			return err
-		}
-	}, "cancelled in a wait, at 500ms: it yielded 1 value more"},
-	"panics after false": {func() stream.Stream[int] {
-		return func(ctx context.Context, yield func(int) bool) error {
-			return stream.Of(1, 2, 3)(ctx, func(v int) bool {
-				if !yield(v) {
-					panic("ouch")
-				}
-				return true
-			})
-		}
-	}, "stop at value 1: it has panicked with ouch, want nil"},
-	"sleeps through a cancel": {func() stream.Stream[int] {
-		return func(ctx context.Context, yield func(int) bool) error {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
+		return nil
+	}), `cancelled in the yield of value 1: it has failed after 0s with "boom"; want an error that matches context.Cause(ctx)`},
+	"takes its time after a cancel in a yield": {heeding(func(ctx context.Context, yield func(int) bool) error {
+		if yield(1) && ctx.Err() != nil {
 			time.Sleep(time.Second)
-			return context.Cause(ctx)
 		}
-	}, "cancelled in a wait, at 500ms: the stream does not return at once"},
+		return context.Cause(ctx)
+	}), "cancelled in the yield of value 1: the stream does not return at once"},
+	"yields more when the context ends in a wait": {always(func(ctx context.Context, yield func(int) bool) error {
+		err := stream.Of(1).Delay(time.Second)(ctx, yield)
+		if errors.Is(err, errCause) && ctx.Err() != nil {
+			yield(2)
+		}
+		return err
+	}), "cancelled in a wait, at 500ms: it yielded 1 value more"},
+	"panics after false": {always(func(ctx context.Context, yield func(int) bool) error {
+		return stream.Of(1, 2, 3)(ctx, func(v int) bool {
+			if !yield(v) {
+				panic("ouch")
+			}
+			return true
+		})
+	}), "stop at value 1: it has panicked with ouch, want nil"},
+	"sleeps through a cancel": {heeding(func(ctx context.Context, yield func(int) bool) error {
+		time.Sleep(time.Second)
+		return context.Cause(ctx)
+	}), "cancelled in a wait, at 500ms: the stream does not return at once"},
 	"does not heed the context": {func() stream.Stream[int] {
 		return func(ctx context.Context, yield func(int) bool) error { select {} }
 	}, "run: the stream does not return at once"},
@@ -280,114 +227,92 @@ var wrong = map[string]struct {
 	"ends its goroutine": {func() stream.Stream[int] {
 		return stream.Of(1).Concat(stream.Defer(func(context.Context) stream.Stream[int] { runtime.Goexit(); return nil }))
 	}, "run: the stream has called runtime.Goexit"},
-	"eats a panic": {func() stream.Stream[int] {
-		return func(ctx context.Context, yield func(int) bool) error {
-			defer func() { _ = recover() }()
-			return stream.Of(1)(ctx, yield)
-		}
-	}, "a panic in the yield of value 1: the caller of the stream saw <nil>, want the panic's own value"},
-	"wraps a panic": {func() stream.Stream[int] {
-		return func(ctx context.Context, yield func(int) bool) error {
-			defer func() {
-				if v := recover(); v != nil {
-					panic(errors.New("wrapped"))
-				}
-			}()
-			return stream.Of(1)(ctx, yield)
-		}
-	}, "a panic in the yield of value 1: the caller of the stream saw wrapped, want"},
-	"hangs at a panic": {func() stream.Stream[int] {
-		return func(ctx context.Context, yield func(int) bool) error {
-			ended := false
-			defer func() {
-				if !ended {
-					<-ctx.Done()
-				}
-			}()
-			err := stream.Of(1)(ctx, yield)
-			ended = true
-			return err
-		}
-	}, "a panic in the yield of value 1: the stream does not return at once"},
-	"goes on after a Goexit": {func() stream.Stream[int] {
-		return func(ctx context.Context, yield func(int) bool) error {
-			stopped, exited := false, true
-			var thrown any
-			done := make(chan struct{})
-			var err error
-			values := make(chan int)
-			go func() {
-				defer close(done)
-				defer close(values)
-				err = stream.Of(1)(ctx, func(v int) bool { values <- v; return true })
-			}()
-			for v := range values {
-				func() {
-					defer func() {
-						if thrown = recover(); thrown == nil && exited {
-							select {} // a Goexit
-						}
-					}()
-					stopped = !yield(v)
-					exited = false
+	"eats a panic": {always(func(ctx context.Context, yield func(int) bool) error {
+		defer func() { _ = recover() }()
+		return stream.Of(1)(ctx, yield)
+	}), "a panic in the yield of value 1: the caller of the stream saw <nil>, want the panic's own value"},
+	"wraps a panic": {always(func(ctx context.Context, yield func(int) bool) error {
+		defer func() {
+			if v := recover(); v != nil {
+				panic(errors.New("wrapped"))
+			}
+		}()
+		return stream.Of(1)(ctx, yield)
+	}), "a panic in the yield of value 1: the caller of the stream saw wrapped, want"},
+	"hangs at a panic": {always(func(ctx context.Context, yield func(int) bool) error {
+		ended := false
+		defer func() {
+			if !ended {
+				<-ctx.Done()
+			}
+		}()
+		err := stream.Of(1)(ctx, yield)
+		ended = true
+		return err
+	}), "a panic in the yield of value 1: the stream does not return at once"},
+	"goes on after a Goexit": {always(func(ctx context.Context, yield func(int) bool) error {
+		stopped, exited := false, true
+		var thrown any
+		done := make(chan struct{})
+		var err error
+		values := make(chan int)
+		go func() {
+			defer close(done)
+			defer close(values)
+			err = stream.Of(1)(ctx, func(v int) bool { values <- v; return true })
+		}()
+		for v := range values {
+			func() {
+				defer func() {
+					if thrown = recover(); thrown == nil && exited {
+						select {} // a Goexit
+					}
 				}()
-				if thrown != nil {
-					<-done
-					panic(thrown)
-				}
-			}
-			<-done
-			if stopped {
-				return nil
-			}
-			return err
-		}
-	}, "runtime.Goexit in the yield of value 1: the stream does not return at once"},
-	"panics at a Goexit": {func() stream.Stream[int] {
-		return func(ctx context.Context, yield func(int) bool) error {
-			exited := true
-			defer func() {
-				if v := recover(); v != nil {
-					panic(v)
-				}
-				if exited {
-					panic("ouch")
-				}
+				stopped = !yield(v)
+				exited = false
 			}()
-			err := stream.Of(1)(ctx, yield)
-			exited = false
-			return err
+			if thrown != nil {
+				<-done
+				panic(thrown)
+			}
 		}
-	}, "runtime.Goexit in the yield of value 1: the caller's goroutine has gone on"},
-	"leaves a goroutine": {func() stream.Stream[int] {
-		return func(ctx context.Context, yield func(int) bool) error {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
+		<-done
+		if stopped {
+			return nil
+		}
+		return err
+	}), "runtime.Goexit in the yield of value 1: the stream does not return at once"},
+	"panics at a Goexit": {always(func(ctx context.Context, yield func(int) bool) error {
+		exited := true
+		defer func() {
+			if v := recover(); v != nil {
+				panic(v)
+			}
+			if exited {
+				panic("ouch")
+			}
+		}()
+		err := stream.Of(1)(ctx, yield)
+		exited = false
+		return err
+	}), "runtime.Goexit in the yield of value 1: the caller's goroutine has gone on"},
+	"leaves a goroutine": {heeding(func(ctx context.Context, yield func(int) bool) error {
+		go func() { <-ctx.Done() }()
+		return nil
+	}), "run: the stream has returned and left 1 goroutine running:"},
+	"leaves a goroutine when stopped": {always(func(ctx context.Context, yield func(int) bool) error {
+		return stream.Of(1)(ctx, func(v int) bool {
+			if yield(v) {
+				return true
 			}
 			go func() { <-ctx.Done() }()
-			return nil
-		}
-	}, "run: the stream has returned and left 1 goroutine running:"},
-	"leaves a goroutine when stopped": {func() stream.Stream[int] {
-		return func(ctx context.Context, yield func(int) bool) error {
-			return stream.Of(1)(ctx, func(v int) bool {
-				if yield(v) {
-					return true
-				}
-				go func() { <-ctx.Done() }()
-				return false
-			})
-		}
-	}, "stop at value 1: the stream has returned and left 1 goroutine running:"},
-	"leaves a timer": {func() stream.Stream[int] {
-		return func(ctx context.Context, yield func(int) bool) error {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			stream.ClockFrom(ctx).AfterFunc(time.Hour, func() {})
-			return nil
-		}
-	}, "run: the stream has returned and left 1 timer armed:\n    1h0m0s, armed at 0s by streamtest."},
+			return false
+		})
+	}), "stop at value 1: the stream has returned and left 1 goroutine running:"},
+	"leaves a timer": {heeding(func(ctx context.Context, yield func(int) bool) error {
+		stream.ClockFrom(ctx).AfterFunc(time.Hour, func() {})
+		return nil
+	}), "run: the stream has returned and left 1 timer armed:\n    1h0m0s, armed at 0s by streamtest."},
 	"runs once": {func() stream.Stream[int] {
 		var ran atomic.Bool
 		return func(ctx context.Context, yield func(int) bool) error {

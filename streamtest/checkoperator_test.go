@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	checks "github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -101,13 +102,6 @@ func TestCheckOperator_ChecksAll(t *testing.T) {
 		t.Errorf("applied in %d bubbles, want %d", len(applied), want)
 	}
 	for _, op := range []Operator[int, int]{{Values: []int{1}}, {Apply: op.Apply}} {
-		func() {
-			defer func() {
-				if v := recover(); v != "streamtest: CheckOperator: Apply is nil or there are no Values" {
-					t.Errorf("panicked with %v", v)
-				}
-			}()
-			CheckOperator(t, op)
-		}()
+		checks.Panics(t, "streamtest: CheckOperator: Apply is nil or there are no Values", func() { CheckOperator(t, op) })
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	checks "github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
@@ -38,9 +39,7 @@ func TestClock_AdvanceToNext(t *testing.T) {
 	}
 	for n, want := range []time.Duration{1, 5, 14} {
 		w, err := c.AdvanceToNext(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		checks.Must(t, err)
 		if delay := time.Duration(n+1) * time.Duration(n+1) * time.Second; w.Delay != delay || w.Operator != "retry.Policy.Handle" {
 			t.Errorf("retry %d waited for %v", n+1, w)
 		}
@@ -105,9 +104,7 @@ func armedBy(t *testing.T, c *Clock, operator string) *Wait {
 	t.Helper()
 	for {
 		w, err := c.Armed(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		checks.Must(t, err)
 		if w.Operator == operator {
 			return w
 		}
@@ -191,14 +188,7 @@ func TestClock_NoWaitForNothing(t *testing.T) {
 	}
 	c.AfterFunc(-time.Second, func() { done <- true })
 	<-done
-	func() {
-		defer func() {
-			if v := recover(); v != "streamtest: Clock.AfterFunc: f is nil" {
-				t.Errorf("AfterFunc of nil panics with %v", v)
-			}
-		}()
-		c.AfterFunc(0, nil)
-	}()
+	checks.Panics(t, "streamtest: Clock.AfterFunc: f is nil", func() { c.AfterFunc(0, nil) })
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if w, err := c.Armed(ctx); err == nil {

@@ -25,6 +25,7 @@ func TestCold(t *testing.T) {
 		Expect(s, Cold[string](s, "#").Stream).ToBe("#")
 		Expect(s, Cold[string](s, "").Stream).ToBe("")
 		Expect(s, Cold[string](s, "(ab#)").Stream).ToBe("(ab#)")
+		Expect(s, Cold[string](s, "-ab------c|").Delay(3*ms)).ToBe("----a--b----(c|)") // a busy consumer
 	})
 }
 
@@ -52,12 +53,6 @@ func TestCold_UnderAnEndedContext(t *testing.T) {
 			t.Errorf("got %v, want the cause", err)
 		}
 		Expect(s, src.Stream).ToBe("--a|")
-	})
-}
-
-func TestCold_ABusyConsumerGetsWhatIsLateAtOnce(t *testing.T) {
-	Run(t, func(s *Session) {
-		Expect(s, Cold[string](s, "-ab------c|").Delay(3*ms)).ToBe("----a--b----(c|)")
 	})
 }
 
@@ -107,17 +102,12 @@ func TestHot(t *testing.T) {
 	})
 }
 
-func TestHot_AtOneInstantAndAtTheInstantZero(t *testing.T) {
+func TestHot_Times(t *testing.T) {
 	Run(t, func(s *Session) {
 		Expect(s, Hot[string](s, "a--(bc#)").Stream).ToBe("a--(bc#)")
 		Expect(s, Hot[string](s, "a|-^").Stream).ToBe("|")
 		Expect(s, Hot[string](s, "^").Stream).ToBe("---")
-	})
-}
-
-func TestHot_QueuesForABusySubscriber(t *testing.T) {
-	Run(t, func(s *Session) {
-		Expect(s, Hot[string](s, "-abc-|").Stream.Delay(3*ms)).ToBe("----a--b--(c|)")
+		Expect(s, Hot[string](s, "-abc-|").Stream.Delay(3*ms)).ToBe("----a--b--(c|)") // queued for a busy subscriber
 	})
 }
 
@@ -294,73 +284,55 @@ func TestExpect_Misuse(t *testing.T) {
 }
 
 func TestSubscriptions_FailureShowsBothDiagrams(t *testing.T) {
-	expectReports(t, reports(t, func(s *Session) {
-		src := Cold[string](s, "--a--#")
-		Expect(s, src.Stream.Retry(1)).ToBe("--a----a--#")
-		src.Subscriptions("^----!", "------^----!", "-^")
-	}), []string{"streamtest: the subscriptions are not as expected, from number 2 on:", `
+	for name, test := range map[string]struct {
+		source, subs []string // one line each
+		from, want   string
+	}{
+		"others": {[]string{"--a--#", "--a--|"}, []string{"^----!", "------^----!", "-^"}, "from number 2 on:", `
     want  ^----!
     got   ^----!
     want  ------^----!
     got   -----^----!
     want  -^
-    got   none`})
-}
-
-func TestSubscriptions_FewerThanExpected(t *testing.T) {
-	expectReports(t, reports(t, func(s *Session) {
-		src := Cold[string](s, "-|")
-		Expect(s, src.Stream).ToBe("-|")
-		src.Subscriptions("^!", "-^!")
-	}), []string{"from number 2 on:", `
+    got   none`},
+		"fewer": {[]string{"-|"}, []string{"^!", "-^!"}, "from number 2 on:", `
     want  ^!
     got   ^!
     want  -^!
-    got   none`})
-}
-
-func TestSubscriptions_MoreThanExpected(t *testing.T) {
-	expectReports(t, reports(t, func(s *Session) {
-		src := Cold[string](s, "-|")
-		Expect(s, src.Repeat(2)).ToBe("--|")
-		src.Subscriptions("^!")
-	}), []string{"from number 2 on:", `
+    got   none`},
+		"more": {[]string{"-#", "-|"}, []string{"^!"}, "from number 2 on:", `
     want  ^!
     got   ^!
     want  none
-    got   -^!`})
-}
-
-func TestSubscriptions_NoneExpected(t *testing.T) {
-	for _, diagrams := range [][]string{nil, {"-"}} {
-		expectReports(t, reports(t, func(s *Session) {
-			src := Cold[string](s, "-|")
-			Expect(s, src.Stream).ToBe("-|")
-			src.Subscriptions(diagrams...)
-		}), []string{"from number 1 on:", `
+    got   -^!`},
+		"none expected": {[]string{"-|"}, nil, "from number 1 on:", `
     want  none
-    got   ^!`})
+    got   ^!`},
+		"never subscribed to": {[]string{"-|"}, []string{"-"}, "from number 1 on:", `
+    want  none
+    got   ^!`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			expectReports(t, reports(t, func(s *Session) {
+				src := Cold[string](s, strings.Join(test.source, "\n"))
+				_, _ = src.Retry(1).Collect(s.Context())
+				src.Subscriptions(test.subs...)
+			}), []string{"streamtest: the subscriptions are not as expected, " + test.from, test.want})
+		})
 	}
 }
 
-func TestExpect_AStreamThatLeavesATimer(t *testing.T) {
-	got := reports(t, func(s *Session) {
-		Expect(s, stream.Stream[string](func(ctx context.Context, yield func(string) bool) error {
-			stream.ClockFrom(ctx).AfterFunc(ms, func() {})
-			return nil
-		})).ToBe("|")
+func TestAStreamThatLeavesATimer(t *testing.T) {
+	leaves := stream.Stream[string](func(ctx context.Context, yield func(string) bool) error {
+		stream.ClockFrom(ctx).AfterFunc(ms, func() {})
+		return nil
 	})
-	expectReports(t, got, []string{"streamtest: Expect: the stream has returned and left 1 timer armed:", "marbles_test.go", "subscribed to at:"})
-}
-
-func TestWatch_AStreamThatLeavesATimer(t *testing.T) {
-	got := reports(t, func(s *Session) {
-		Watch(s, stream.Stream[string](func(ctx context.Context, yield func(string) bool) error {
-			stream.ClockFrom(ctx).AfterFunc(ms, func() {})
-			return nil
-		})).End()
-	})
-	expectReports(t, got, []string{"streamtest: Watch: the stream has returned and left 1 timer armed:", "marbles_test.go", "subscribed to at:"})
+	for name, f := range map[string]func(s *Session){
+		"Expect": func(s *Session) { Expect(s, leaves).ToBe("|") },
+		"Watch":  func(s *Session) { Watch(s, leaves).End() },
+	} {
+		expectReports(t, reports(t, f), []string{"streamtest: " + name + ": the stream has returned and left 1 timer armed:", "marbles_test.go", "subscribed to at:"})
+	}
 }
 
 func TestExpect_AStreamThatDoesNotHeedItsContext(t *testing.T) {

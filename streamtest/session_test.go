@@ -15,6 +15,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 	"github.com/retrywhen/retrywhen/backoff"
+	checks "github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
@@ -166,14 +167,7 @@ func TestSession_StopAndNothing(t *testing.T) {
 			if a, b := <-fired, <-fired; a+b != 7 || atOnce.Stop() {
 				t.Error("what is due at once is wrong")
 			}
-			func() {
-				defer func() {
-					if text := fmt.Sprint(recover()); text != "streamtest: AfterFunc: f is nil" {
-						t.Errorf("AfterFunc of nil panics with %q", text)
-					}
-				}()
-				c.AfterFunc(time.Second, nil)
-			}()
+			checks.Panics(t, "streamtest: AfterFunc: f is nil", func() { c.AfterFunc(time.Second, nil) })
 		}
 	})
 }
@@ -184,14 +178,10 @@ func TestRun_InABubble(t *testing.T) {
 			"Run":   func() { Run(t, func(*Session) {}) },
 			"Check": func() { Check(t, func() stream.Stream[int] { return stream.Of(1) }) },
 		} {
-			func() {
-				defer func() {
-					if text, _ := recover().(string); !strings.HasPrefix(text, "streamtest: ") || !strings.Contains(text, "inside a synctest bubble") {
-						t.Errorf("%s panicked with %q", name, text)
-					}
-				}()
-				f()
-			}()
+			text := fmt.Sprint(checks.Recovered(f))
+			if !strings.HasPrefix(text, "streamtest: ") || !strings.Contains(text, "inside a synctest bubble") {
+				t.Errorf("%s panicked with %q", name, text)
+			}
 		}
 	})
 }
@@ -215,11 +205,7 @@ func TestRun_TheTestFailsByItselfAndLeavesGoroutines(t *testing.T) {
 			s.T().Fatal("the test's own failure")
 		})
 	})
-	for _, want := range []string{"the test's own failure", "streamtest: the test has ended, but not everything that it started"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("%q is missing:\n%s", want, out)
-		}
-	}
+	expectReports(t, []string{out}, []string{"the test's own failure", "streamtest: the test has ended, but not everything that it started"})
 	if strings.Contains(out, "deadlock") {
 		t.Errorf("a deadlock is reported:\n%s", out)
 	}
@@ -233,11 +219,7 @@ func TestRun_TheTestIsSkippedAndLeavesGoroutines(t *testing.T) {
 			s.T().SkipNow()
 		})
 	})
-	for _, want := range []string{"streamtest: deadlock: ", "started by streamtest.leakGoroutine"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("%q is missing:\n%s", want, out)
-		}
-	}
+	expectReports(t, []string{out}, []string{"streamtest: deadlock: ", "started by streamtest.leakGoroutine"})
 }
 
 // What waits for the context of the test outside freezes the bubble. The test fails with a sentence, and its end ends
@@ -352,11 +334,7 @@ func TestSession_SleepsOnAtTheEndOfTime(t *testing.T) {
 			}
 		})
 	})
-	for _, want := range []string{"a wait of centuries", "[sleep]", "session_test.go:", "panic: streamtest: " + t.Name() + ": the bubble's time has come to its end"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("%q is missing:\n%s", want, out)
-		}
-	}
+	expectReports(t, []string{out}, []string{"a wait of centuries", "[sleep]", "session_test.go:", "panic: streamtest: " + t.Name() + ": the bubble's time has come to its end"})
 }
 
 func TestRand(t *testing.T) {
