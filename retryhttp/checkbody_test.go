@@ -185,8 +185,7 @@ func TestPeekTimeout(t *testing.T) {
 	bubble(t, "a retry comes after it", func(t *testing.T) {
 		answer, _ := stalled()
 		s := newScript(answer, ok)
-		resp, err := retryhttp.NewTransport(s, constant(1)).RoundTrip(get(t, t.Context()))
-		expectBody(t, resp, err, "200 fine")
+		expectSent(t, "200 fine", s, constant(1), get(t, t.Context()))
 		s.expect(t, "0s 2s")
 	})
 	bubble(t, "a body in time is never closed by it", func(t *testing.T) {

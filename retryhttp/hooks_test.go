@@ -11,7 +11,6 @@ import (
 
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/retryhttp"
-	"github.com/retrywhen/retrywhen/stream"
 )
 
 // noted is a policy whose hooks note their calls and whether RequestFrom gives them the request.
@@ -76,8 +75,7 @@ func TestHooks(t *testing.T) {
 		bubble(t, c.name, func(t *testing.T) {
 			req := c.request().WithContext(t.Context())
 			p, notes := noted(req, 2)
-			resp, err := retryhttp.NewTransport(newScript(c.answers...), p).RoundTrip(req)
-			read(t, resp, err)
+			send(t, newScript(c.answers...), p, req)
 			if got, want := strings.Join(*notes, "\n"), strings.Join(c.want, "\n"); got != want {
 				t.Errorf("got\n%s\nwant\n%s", got, want)
 			}
@@ -96,33 +94,15 @@ func TestRequestFromElsewhere(t *testing.T) {
 			}
 			return unavailable(r)
 		})
-		resp, err := retryhttp.NewTransport(s, constant(1)).RoundTrip(get(t, t.Context()))
-		read(t, resp, err)
+		send(t, s, constant(1), get(t, t.Context()))
 		s.expect(t, "0s 1s")
 	})
-}
-
-func TestAttemptFromInsideARoundTrip(t *testing.T) {
-	for name, p := range map[string]retry.Policy{"": constant(2), "timed": timed(2)} {
-		bubble(t, name, func(t *testing.T) {
-			var got []int
-			s := newScript(func(r *http.Request) (*http.Response, error) {
-				got = append(got, stream.AttemptFrom(r.Context()))
-				return unavailable(r)
-			})
-			resp, err := retryhttp.NewTransport(s, p).RoundTrip(get(t, t.Context()))
-			if read(t, resp, err); fmt.Sprint(got) != "[1 2 3]" {
-				t.Error(got)
-			}
-		})
-	}
 }
 
 func TestWithoutRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScript(unavailable)
-		resp, err := retryhttp.NewTransport(s, constant(2)).RoundTrip(get(t, retry.WithoutRetries(t.Context())))
-		expectBody(t, resp, err, "503 busy")
+		expectSent(t, "503 busy", s, constant(2), get(t, retry.WithoutRetries(t.Context())))
 		s.expect(t, "0s")
 	})
 }

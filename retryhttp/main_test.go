@@ -19,15 +19,8 @@ import (
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/retryhttp"
 )
-
-// must fails the test at an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 func TestMain(m *testing.M) { check.Main(m) }
 
@@ -164,7 +157,24 @@ func expectBody(t *testing.T, resp *http.Response, err error, want string) {
 	}
 }
 
-var bubble = check.Bubble
+// send sends a request through a transport, and returns what read does.
+func send(t *testing.T, base http.RoundTripper, p retry.Policy, req *http.Request, opts ...retryhttp.Option) string {
+	t.Helper()
+	resp, err := retryhttp.NewTransport(base, p, opts...).RoundTrip(req)
+	return read(t, resp, err)
+}
+
+func expectSent(t *testing.T, want string, base http.RoundTripper, p retry.Policy, req *http.Request, opts ...retryhttp.Option) {
+	t.Helper()
+	if got := send(t, base, p, req, opts...); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+var (
+	bubble = check.Bubble
+	must   = check.Must
+)
 
 // protocols runs a test over HTTP/1.1 and over HTTP/2, on loopback.
 func protocols(t *testing.T, f func(t *testing.T, p *protocol)) {

@@ -74,35 +74,30 @@ func TestRateLimitHeaders(t *testing.T) {
 		for _, code := range []int{429, 503, 529} {
 			bubble(t, c.name, func(t *testing.T) {
 				s := newScript(status(code, "", c.header()...), ok)
-				resp, err := retryhttp.NewTransport(s, constant(3), retryhttp.RateLimitHeaders()).RoundTrip(get(t, t.Context()))
-				expectBody(t, resp, err, "200 fine")
+				expectSent(t, "200 fine", s, constant(3), get(t, t.Context()), retryhttp.RateLimitHeaders())
 				s.expect(t, c.want)
 			})
 		}
 	}
 	bubble(t, "not unless asked", func(t *testing.T) {
 		s := newScript(status(429, "", "X-RateLimit-Reset: 9", "X-Should-Retry: false"), ok)
-		resp, err := retryhttp.NewTransport(s, constant(3)).RoundTrip(get(t, t.Context()))
-		read(t, resp, err)
+		send(t, s, constant(3), get(t, t.Context()))
 		s.expect(t, "0s 1s")
 	})
 	bubble(t, "a connection error", func(t *testing.T) {
 		s := newScript(failure(errCut), ok)
-		resp, err := retryhttp.NewTransport(s, constant(3), retryhttp.RateLimitHeaders()).RoundTrip(get(t, t.Context()))
-		read(t, resp, err)
+		send(t, s, constant(3), get(t, t.Context()), retryhttp.RateLimitHeaders())
 		s.expect(t, "0s 1s")
 	})
 	bubble(t, "not for other statuses", func(t *testing.T) {
 		s := newScript(status(500, "", "X-RateLimit-Reset: 9", "Retry-After-Ms: 9000"), ok)
-		resp, err := retryhttp.NewTransport(s, constant(3), retryhttp.RateLimitHeaders()).RoundTrip(get(t, t.Context()))
-		read(t, resp, err)
+		send(t, s, constant(3), get(t, t.Context()), retryhttp.RateLimitHeaders())
 		s.expect(t, "0s 1s")
 	})
 	for _, huge := range []string{"Retry-After-Ms: 9223372036854.775808", "Retry-After-Ms: 999999999999999999999999", "X-RateLimit-Reset: 99999999999999999999999999999", "X-RateLimit-Reset: 1" + fmt.Sprintf("%0400d", 0), `RateLimit: "a";r=0;t=99999999999999999999`, "X-RateLimit-Reset: 2999-01-01T00:00:00Z", "X-RateLimit-Reset: 61"} {
 		bubble(t, "past MaxRetryAfter", func(t *testing.T) {
 			s := newScript(status(429, "later", huge), ok)
-			resp, err := retryhttp.NewTransport(s, constant(1, retry.MaxRetryAfter(time.Minute)), retryhttp.RateLimitHeaders()).RoundTrip(get(t, t.Context()))
-			if got := read(t, resp, err); got != "429 later" {
+			if got := send(t, s, constant(1, retry.MaxRetryAfter(time.Minute)), get(t, t.Context()), retryhttp.RateLimitHeaders()); got != "429 later" {
 				t.Error(huge, got)
 			}
 			s.expect(t, "0s")
@@ -141,8 +136,7 @@ func TestRateLimitHeaders_GitHub(t *testing.T) {
 		for _, method := range []string{"GET", "POST"} {
 			bubble(t, c.name+", "+method, func(t *testing.T) {
 				s := newScript(status(c.code, "", c.header()...), ok)
-				resp, err := retryhttp.NewTransport(s, constant(1), retryhttp.RateLimitHeaders()).RoundTrip(request(t, t.Context(), method, nil))
-				read(t, resp, err)
+				send(t, s, constant(1), request(t, t.Context(), method, nil), retryhttp.RateLimitHeaders())
 				s.expect(t, c.want)
 			})
 		}
@@ -150,21 +144,18 @@ func TestRateLimitHeaders_GitHub(t *testing.T) {
 	bubble(t, "with Statuses", func(t *testing.T) {
 		for code, want := range map[int]string{403: "0s 2s", 429: "0s 2s", 503: "0s"} {
 			s := newScript(status(code, "", "X-RateLimit-Remaining: 0", reset(2*time.Second)), ok)
-			resp, err := retryhttp.NewTransport(s, constant(1), retryhttp.RateLimitHeaders(), retryhttp.Statuses(500)).RoundTrip(get(t, t.Context()))
-			read(t, resp, err)
+			send(t, s, constant(1), get(t, t.Context()), retryhttp.RateLimitHeaders(), retryhttp.Statuses(500))
 			s.expect(t, want)
 		}
 	})
 	bubble(t, "not unless asked", func(t *testing.T) {
 		s := newScript(status(403, "", "Retry-After: 60", "X-RateLimit-Remaining: 0", reset(2*time.Second)), ok)
-		resp, err := retryhttp.NewTransport(s, constant(1)).RoundTrip(get(t, t.Context()))
-		expectBody(t, resp, err, "403 ")
+		expectSent(t, "403 ", s, constant(1), get(t, t.Context()))
 		s.expect(t, "0s")
 	})
 	bubble(t, "a body of one use", func(t *testing.T) {
 		s := newScript(status(403, "limited", "Retry-After: 60"), ok)
-		resp, err := retryhttp.NewTransport(s, constant(1), retryhttp.RateLimitHeaders()).RoundTrip(request(t, t.Context(), "POST", io.NopCloser(strings.NewReader("once"))))
-		expectBody(t, resp, err, "403 limited")
+		expectSent(t, "403 limited", s, constant(1), request(t, t.Context(), "POST", io.NopCloser(strings.NewReader("once"))), retryhttp.RateLimitHeaders())
 	})
 }
 
@@ -184,16 +175,14 @@ func TestShouldRetry(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newScript(status(c.code, "", "X-Should-Retry: "+c.value))
-			resp, err := retryhttp.NewTransport(s, constant(1), retryhttp.RateLimitHeaders()).RoundTrip(request(t, t.Context(), c.method, nil))
-			read(t, resp, err)
+			send(t, s, constant(1), request(t, t.Context(), c.method, nil), retryhttp.RateLimitHeaders())
 			s.expect(t, c.want)
 		})
 	}
 	bubble(t, "Classify goes first", func(t *testing.T) {
 		s := newScript(status(429, "", "X-Should-Retry: false"), failure(errCut))
 		retryable := retryhttp.Classify(func(*retryhttp.Outcome) retryhttp.Class { return retryhttp.Retryable })
-		resp, err := retryhttp.NewTransport(s, constant(1), retryhttp.RateLimitHeaders(), retryable).RoundTrip(get(t, t.Context()))
-		read(t, resp, err)
+		send(t, s, constant(1), get(t, t.Context()), retryhttp.RateLimitHeaders(), retryable)
 		s.expect(t, "0s 1s")
 	})
 }

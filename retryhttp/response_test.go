@@ -145,8 +145,7 @@ func TestADiscardedBodyIsClosedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		body := &countingBody{Reader: strings.NewReader("busy")}
 		s := newScript(func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 503, Body: body}, nil }, ok)
-		resp, err := retryhttp.NewTransport(s, constant(1)).RoundTrip(get(t, t.Context()))
-		read(t, resp, err)
+		send(t, s, constant(1), get(t, t.Context()))
 		if time.Sleep(time.Minute); body.closed != 1 {
 			t.Errorf("closed %d times", body.closed)
 		}

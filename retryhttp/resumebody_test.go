@@ -285,8 +285,7 @@ func TestResumeBody_Policy(t *testing.T) {
 			attempts = append(attempts, stream.AttemptFrom(r.Context()))
 			return s.RoundTrip(r)
 		})
-		resp, err := retryhttp.NewTransport(base, p, retryhttp.ResumeBody(0)).RoundTrip(get(t, t.Context()))
-		expectBody(t, resp, err, "200 abcdefghij")
+		expectSent(t, "200 abcdefghij", base, p, get(t, t.Context()), retryhttp.ResumeBody(0))
 		s.expect(t, "0s 1s 3s 6s 7s 9s 14s")
 		if want := []int{1, 2, 3, 4, 2, 3, 4}; !slices.Equal(attempts, want) {
 			t.Errorf("attempts %v, want %v", attempts, want)
@@ -464,8 +463,7 @@ func TestResumeBody_Policy(t *testing.T) {
 	})
 	bubble(t, "what was read is counted, before an early end of unknown length", func(t *testing.T) {
 		s := newScript(part(200, breaks("abcd", errCut), `ETag: "v1"`, "Accept-Ranges: bytes"), rest(4, "ef", io.EOF), rest(6, "ghij", io.EOF))
-		resp, err := retryhttp.NewTransport(s, constant(3), retryhttp.ResumeBody(0)).RoundTrip(get(t, t.Context()))
-		if got := read(t, resp, err); got != "200 abcdefghij" { // the second response has told the length
+		if got := send(t, s, constant(3), get(t, t.Context()), retryhttp.ResumeBody(0)); got != "200 abcdefghij" { // the second response has told the length
 			t.Error(got)
 		}
 		s.expect(t, "0s 1s 2s")
@@ -473,14 +471,12 @@ func TestResumeBody_Policy(t *testing.T) {
 	bubble(t, "an error with bytes comes after them", func(t *testing.T) {
 		s := newScript(part(200, &testBody{Reader: readerFunc(func(p []byte) (int, error) { return copy(p, "abcd"), errCut })}, `ETag: "v1"`, "Content-Length: 10"),
 			part(206, &testBody{Reader: readerFunc(func(p []byte) (int, error) { return copy(p, "efghij"), io.EOF })}, `ETag: "v1"`, "Content-Range: bytes 4-9/10"))
-		resp, err := retryhttp.NewTransport(s, constant(3), retryhttp.ResumeBody(0)).RoundTrip(get(t, t.Context()))
-		expectBody(t, resp, err, "200 abcdefghij")
+		expectSent(t, "200 abcdefghij", s, constant(3), get(t, t.Context()), retryhttp.ResumeBody(0))
 		s.expect(t, "0s 1s")
 	})
 	bubble(t, "an error after all bytes is returned", func(t *testing.T) {
 		s := newScript(part(200, breaks("abcd", errCut), `ETag: "v1"`, "Content-Length: 4"))
-		resp, err := retryhttp.NewTransport(s, constant(3), retryhttp.ResumeBody(0)).RoundTrip(get(t, t.Context()))
-		expectBody(t, resp, err, "200 abcd and then "+errCut.Error())
+		expectSent(t, "200 abcd and then "+errCut.Error(), s, constant(3), get(t, t.Context()), retryhttp.ResumeBody(0))
 	})
 	bubble(t, "hooks and Classify see the caller's request", func(t *testing.T) {
 		req := request(t, t.Context(), "GET", io.NopCloser(strings.NewReader("query"))) // sent as a copy, with a buffered body

@@ -202,38 +202,8 @@ func TestServer_ErrorsThatAreHopeless(t *testing.T) {
 
 // In a bubble the real client, the real server and the waits are all on virtual time.
 func TestVirtual(t *testing.T) {
-	both := func(t *testing.T, f func(t *testing.T, two bool)) {
-		for _, two := range []bool{false, true} {
-			bubble(t, map[bool]string{false: "HTTP1", true: "HTTP2"}[two], func(t *testing.T) { f(t, two) })
-		}
-	}
-	t.Run("Retry-After", func(t *testing.T) {
-		both(t, func(t *testing.T, two bool) {
-			start := time.Now()
-			var times []string
-			base := serveInBubble(t, two, func(w http.ResponseWriter, r *http.Request) {
-				times = append(times, time.Since(start).String())
-				switch len(times) {
-				case 1:
-					w.Header().Set("Retry-After", "5")
-					w.WriteHeader(503)
-				case 2:
-					w.Header().Set("Retry-After", time.Now().Add(10*time.Second).UTC().Format(http.TimeFormat))
-					w.WriteHeader(429)
-				case 3:
-					w.Header().Set("Retry-After", "-1")
-					w.WriteHeader(503)
-				}
-			})
-			resp, err := (&http.Client{Transport: retryhttp.NewTransport(base, constant(5))}).Get("http://example.test")
-			expectBody(t, resp, err, "200 ")
-			if got := strings.Join(times, " "); got != "0s 5s 15s 16s" {
-				t.Error(got)
-			}
-		})
-	})
-	t.Run("AttemptTimeout", func(t *testing.T) {
-		both(t, func(t *testing.T, two bool) {
+	for _, two := range []bool{false, true} {
+		bubble(t, map[bool]string{false: "HTTP1", true: "HTTP2"}[two], func(t *testing.T) {
 			var count atomic.Int64
 			base := serveInBubble(t, two, func(w http.ResponseWriter, r *http.Request) {
 				if count.Add(1) < 3 {
@@ -255,7 +225,7 @@ func TestVirtual(t *testing.T) {
 				t.Error(got, time.Since(start))
 			}
 		})
-	})
+	}
 }
 
 func TestTransportLeavesNoGoroutine(t *testing.T) {

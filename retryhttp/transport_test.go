@@ -20,6 +20,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/retryhttp"
 	"github.com/retrywhen/retrywhen/stream"
@@ -36,8 +37,7 @@ func TestStatusesThatAreRetried(t *testing.T) {
 		}
 		synctest.Test(t, func(t *testing.T) {
 			s := newScript(status(code, "body"), ok)
-			resp, err := retryhttp.NewTransport(s, constant(3)).RoundTrip(get(t, t.Context()))
-			if got := read(t, resp, err); len(s.calls) != want || want == 2 && got != "200 fine" {
+			if got := send(t, s, constant(3), get(t, t.Context())); len(s.calls) != want || want == 2 && got != "200 fine" {
 				t.Errorf("status %d: %d calls, %s", code, len(s.calls), got)
 			}
 		})
@@ -47,8 +47,7 @@ func TestStatusesThatAreRetried(t *testing.T) {
 		codes := []int{100, 404, 999}
 		choice := retryhttp.Statuses(codes...)
 		codes[1] = 503
-		resp, err := retryhttp.NewTransport(s, constant(3), choice).RoundTrip(get(t, t.Context()))
-		expectBody(t, resp, err, "503 final")
+		expectSent(t, "503 final", s, constant(3), get(t, t.Context()), choice)
 		s.expect(t, "0s 1s")
 	})
 }
@@ -137,12 +136,10 @@ func TestRequestsThatAreRetried(t *testing.T) {
 	bubble(t, "of the caller's choice", func(t *testing.T) {
 		mine := retryhttp.Idempotent(func(r *http.Request) bool { return r.Method == "POST" })
 		s := newScript(status(500, ""), ok)
-		resp, err := retryhttp.NewTransport(s, constant(1), mine).RoundTrip(request(t, t.Context(), "POST", memory()))
-		expectBody(t, resp, err, "200 fine")
+		expectSent(t, "200 fine", s, constant(1), request(t, t.Context(), "POST", memory()), mine)
 		s.expect(t, "0s:in memory 1s:in memory")
 		s = newScript(status(500, ""), ok)
-		resp, err = retryhttp.NewTransport(s, constant(1), mine).RoundTrip(request(t, t.Context(), "GET", nil))
-		expectBody(t, resp, err, "500 ")
+		expectSent(t, "500 ", s, constant(1), request(t, t.Context(), "GET", nil), mine)
 	})
 }
 
@@ -174,8 +171,7 @@ func TestRetryAfter(t *testing.T) {
 		for _, code := range []int{429, 503, 500} {
 			bubble(t, c.name, func(t *testing.T) {
 				s := newScript(status(code, "", c.header()...), ok)
-				resp, err := retryhttp.NewTransport(s, constant(3)).RoundTrip(get(t, t.Context()))
-				expectBody(t, resp, err, "200 fine")
+				expectSent(t, "200 fine", s, constant(3), get(t, t.Context()))
 				s.expect(t, c.want)
 			})
 		}
@@ -183,16 +179,14 @@ func TestRetryAfter(t *testing.T) {
 	for _, huge := range []string{"61", "9223372036", "9223372037", "99999999999999999999999999", "Fri, 31 Dec 9999 23:59:59 GMT"} {
 		bubble(t, "huge, past MaxRetryAfter: "+huge, func(t *testing.T) {
 			s := newScript(status(503, "later", "Retry-After: "+huge))
-			resp, err := retryhttp.NewTransport(s, retry.New(backoff.Constant(time.Second), retry.MaxRetryAfter(time.Minute))).RoundTrip(get(t, t.Context()))
-			expectBody(t, resp, err, "503 later")
+			expectSent(t, "503 later", s, retry.New(backoff.Constant(time.Second), retry.MaxRetryAfter(time.Minute)), get(t, t.Context()))
 			s.expect(t, "0s")
 		})
 		bubble(t, "huge, past the deadline: "+huge, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			s := newScript(status(503, "later", "Retry-After: "+huge))
-			resp, err := retryhttp.NewTransport(s, constant(5)).RoundTrip(get(t, ctx))
-			expectBody(t, resp, err, "503 later")
+			expectSent(t, "503 later", s, constant(5), get(t, ctx))
 			s.expect(t, "0s")
 		})
 		bubble(t, "huge, no bound: "+huge, func(t *testing.T) {
@@ -204,21 +198,6 @@ func TestRetryAfter(t *testing.T) {
 				t.Errorf("%v, %v", resp, err)
 			}
 			s.expect(t, "0s")
-		})
-	}
-}
-
-// The first example of the package comment is bounded, whatever a server dictates.
-func TestDefaultIsBounded(t *testing.T) {
-	for after, want := range map[string]string{"1": "0s 1s 2s 3s 4s", "60": "0s 1m0s 2m0s 3m0s 4m0s", "61": "0s"} {
-		bubble(t, "Retry-After: "+after, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 30*24*time.Hour)
-			defer cancel()
-			s := newScript(status(429, "slow down", "Retry-After: "+after))
-			policy := retry.Default.With(retry.WithRand(func() float64 { return 0 }))
-			resp, err := retryhttp.NewTransport(s, policy).RoundTrip(get(t, ctx))
-			expectBody(t, resp, err, "429 slow down")
-			s.expect(t, want)
 		})
 	}
 }
@@ -256,11 +235,9 @@ func TestGivingUp(t *testing.T) {
 	bubble(t, "budget", func(t *testing.T) {
 		b := retry.NewBudget(1, 1, 1)
 		s := newScript(unavailable)
-		resp, err := retryhttp.NewTransport(s, constant(9, retry.WithBudget(b))).RoundTrip(get(t, t.Context()))
-		expectBody(t, resp, err, "503 busy")
+		expectSent(t, "503 busy", s, constant(9, retry.WithBudget(b)), get(t, t.Context()))
 		s.expect(t, "0s 1s")
-		resp, err = retryhttp.NewTransport(newScript(status(404, "")), constant(9, retry.WithBudget(b))).RoundTrip(get(t, t.Context()))
-		if read(t, resp, err); b.Tokens() != 1 {
+		if send(t, newScript(status(404, "")), constant(9, retry.WithBudget(b)), get(t, t.Context())); b.Tokens() != 1 {
 			t.Error("a response that is no failure gives no refund", b)
 		}
 	})
@@ -278,9 +255,8 @@ func TestGivingUp(t *testing.T) {
 			return ok && e.StatusCode == 503
 		}))
 		s := newScript(unavailable, status(502, "no"))
-		resp, err := retryhttp.NewTransport(s, p).RoundTrip(get(t, t.Context()))
-		expectBody(t, resp, err, "502 no")
-		_, err = retryhttp.NewTransport(newScript(failure(errCut)), p).RoundTrip(get(t, t.Context()))
+		expectSent(t, "502 no", s, p, get(t, t.Context()))
+		_, err := retryhttp.NewTransport(newScript(failure(errCut)), p).RoundTrip(get(t, t.Context()))
 		if err != errCut {
 			t.Errorf("%#v", err)
 		}
@@ -304,8 +280,7 @@ func TestGivingUp(t *testing.T) {
 		defer cancel()
 		s := newScript(unavailable)
 		start := time.Now()
-		resp, err := retryhttp.NewTransport(s, constant(99)).RoundTrip(get(t, ctx))
-		if got := read(t, resp, err); got != "503 busy" || time.Since(start) != 2*time.Second {
+		if got := send(t, s, constant(99), get(t, ctx)); got != "503 busy" || time.Since(start) != 2*time.Second {
 			t.Error(got, time.Since(start))
 		}
 	})
@@ -440,16 +415,11 @@ func TestPanicsLeaveNoBodyOpen(t *testing.T) {
 	} {
 		bubble(t, name, func(t *testing.T) {
 			s := newScript(unavailable)
-			defer func() {
-				if got := recover(); got != errCause {
-					t.Errorf("panicked with %v", got)
-				}
-				if !s.bodies[0].closed.Load() {
-					t.Error("the body is not closed")
-				}
-			}()
 			p := c.policy.With(retry.AttemptTimeout(time.Minute))
-			_, _ = retryhttp.NewTransport(s, p, c.opts...).RoundTrip(get(t, t.Context()))
+			got := check.Recovered(func() { _, _ = retryhttp.NewTransport(s, p, c.opts...).RoundTrip(get(t, t.Context())) })
+			if got != errCause || !s.bodies[0].closed.Load() {
+				t.Errorf("panicked with %v; the body is closed: %t", got, s.bodies[0].closed.Load())
+			}
 		})
 	}
 }
@@ -458,7 +428,7 @@ func TestErrorsThatAreHopeless(t *testing.T) {
 	for name, url := range map[string]string{"scheme": "gopher://example.test/", "no host": "http:///x"} {
 		t.Run(name, func(t *testing.T) {
 			req, err := http.NewRequestWithContext(t.Context(), "GET", url, nil)
-			must(t, err)
+			check.Must(t, err)
 			_, err = retryhttp.NewTransport(nil, quick(3, retry.OnRetry(func(_ context.Context, e retry.Event) { t.Errorf("retried: %v", e.Err) }))).RoundTrip(req)
 			if err == nil {
 				t.Error("no error")
@@ -493,8 +463,7 @@ func TestClassify(t *testing.T) {
 		var seen []string
 		p := constant(3, retry.OnRetry(func(_ context.Context, e retry.Event) { seen = append(seen, e.Err.Error()) }))
 		s := newScript(status(200, `{"error":"queue capacity exceeded"}`), status(400, "queue capacity exceeded\nsecond line"), ok)
-		resp, err := retryhttp.NewTransport(s, p, retryhttp.Classify(full)).RoundTrip(get(t, t.Context()))
-		expectBody(t, resp, err, "200 fine")
+		expectSent(t, "200 fine", s, p, get(t, t.Context()), retryhttp.Classify(full))
 		s.expect(t, "0s 1s 2s")
 		want := []string{
 			`retryhttp: GET http://user:xxxxx@example.test/path: 200 OK: {"error":"queue capacity exceeded"}`,
@@ -515,8 +484,7 @@ func TestClassify(t *testing.T) {
 				}
 				return retryhttp.Unclassified
 			})
-			resp, err := retryhttp.NewTransport(newScript(status(200, body)), constant(0), c, retryhttp.PeekLimit(limit)).RoundTrip(get(t, t.Context()))
-			if got := read(t, resp, err); got != "200 "+body || seen != body[:min(limit, 100)] {
+			if got := send(t, newScript(status(200, body)), constant(0), get(t, t.Context()), c, retryhttp.PeekLimit(limit)); got != "200 "+body || seen != body[:min(limit, 100)] {
 				t.Errorf("limit %d: peek %q, %s", limit, seen, got)
 			}
 		}
@@ -525,8 +493,7 @@ func TestClassify(t *testing.T) {
 		broken := func(*http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: 503, Body: io.NopCloser(io.MultiReader(strings.NewReader("half"), errReader{errCut}))}, nil
 		}
-		resp, err := retryhttp.NewTransport(newScript(broken), constant(0)).RoundTrip(get(t, t.Context()))
-		expectBody(t, resp, err, "503 half and then "+errCut.Error())
+		expectSent(t, "503 half and then "+errCut.Error(), newScript(broken), constant(0), get(t, t.Context()))
 	})
 	bubble(t, "an error that is hopeless, otherwise", func(t *testing.T) {
 		c := retryhttp.Classify(func(o *retryhttp.Outcome) retryhttp.Class {
@@ -536,14 +503,12 @@ func TestClassify(t *testing.T) {
 			return retryhttp.Unclassified
 		})
 		s := newScript(failure(&tls.CertificateVerificationError{Err: errCut}), ok)
-		resp, err := retryhttp.NewTransport(s, constant(3), c).RoundTrip(get(t, t.Context()))
-		expectBody(t, resp, err, "200 fine")
+		expectSent(t, "200 fine", s, constant(3), get(t, t.Context()), c)
 		s.expect(t, "0s 1s")
 	})
 	bubble(t, "final", func(t *testing.T) {
 		c := retryhttp.Classify(func(o *retryhttp.Outcome) retryhttp.Class { return retryhttp.NotRetryable })
-		resp, err := retryhttp.NewTransport(newScript(unavailable), constant(3), c).RoundTrip(get(t, t.Context()))
-		expectBody(t, resp, err, "503 busy")
+		expectSent(t, "503 busy", newScript(unavailable), constant(3), get(t, t.Context()), c)
 		if _, err := retryhttp.NewTransport(newScript(failure(errCut)), constant(3), c).RoundTrip(get(t, t.Context())); err != errCut {
 			t.Error(err)
 		}
@@ -556,11 +521,10 @@ func TestClassify(t *testing.T) {
 			return retryhttp.Unclassified
 		})
 		s := newScript(failure(errCut), ok)
-		resp, err := retryhttp.NewTransport(s, constant(3), c).RoundTrip(request(t, t.Context(), "POST", strings.NewReader("x")))
-		read(t, resp, err)
+		send(t, s, constant(3), request(t, t.Context(), "POST", strings.NewReader("x")), c)
 		s.expect(t, "0s:x 1s:x")
 		s = newScript(failure(errCut), ok)
-		_, err = retryhttp.NewTransport(s, constant(3), c).RoundTrip(request(t, t.Context(), "POST", io.NopCloser(strings.NewReader("x"))))
+		_, err := retryhttp.NewTransport(s, constant(3), c).RoundTrip(request(t, t.Context(), "POST", io.NopCloser(strings.NewReader("x"))))
 		if s.expect(t, "0s:x"); !errors.Is(err, errCut) || !strings.Contains(err.Error(), "use BufferBody") {
 			t.Error(err)
 		}
@@ -575,8 +539,7 @@ func TestClassify(t *testing.T) {
 			}
 			return retryhttp.Unclassified
 		})
-		resp, err := retryhttp.NewTransport(newScript(failure(errCut), unavailable, ok), constant(3), c).RoundTrip(req)
-		if read(t, resp, err); n != 3 {
+		if send(t, newScript(failure(errCut), unavailable, ok), constant(3), req, c); n != 3 {
 			t.Errorf("%d outcomes, want those of all three attempts", n)
 		}
 	})
@@ -587,24 +550,25 @@ type errReader struct{ err error }
 func (r errReader) Read([]byte) (int, error) { return 0, r.err }
 
 func TestRetriesBearTheirNumber(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var headers []string
-		var counts []int
-		note := func(r *http.Request) (*http.Response, error) {
-			headers = append(headers, r.Header.Get("X-Retry-Attempt"))
-			counts = append(counts, stream.AttemptFrom(r.Context()))
-			return unavailable(r)
-		}
-		req := get(t, t.Context())
-		resp, err := retryhttp.NewTransport(newScript(note), constant(2), retryhttp.AttemptHeader()).RoundTrip(req)
-		read(t, resp, err)
-		if strings.Join(headers, ",") != ",1,2" || fmt.Sprint(counts) != "[1 2 3]" {
-			t.Errorf("%q %v", headers, counts)
-		}
-		if len(req.Header) != 0 {
-			t.Errorf("the request was changed: %v", req.Header)
-		}
-	})
+	for name, p := range map[string]retry.Policy{"": constant(2), "timed": timed(2)} {
+		bubble(t, name, func(t *testing.T) {
+			var headers []string
+			var counts []int
+			note := func(r *http.Request) (*http.Response, error) {
+				headers = append(headers, r.Header.Get("X-Retry-Attempt"))
+				counts = append(counts, stream.AttemptFrom(r.Context()))
+				return unavailable(r)
+			}
+			req := get(t, t.Context())
+			send(t, newScript(note), p, req, retryhttp.AttemptHeader())
+			if strings.Join(headers, ",") != ",1,2" || fmt.Sprint(counts) != "[1 2 3]" {
+				t.Errorf("%q %v", headers, counts)
+			}
+			if len(req.Header) != 0 {
+				t.Errorf("the request was changed: %v", req.Header)
+			}
+		})
+	}
 }
 
 func TestAttemptTimeout(t *testing.T) {
@@ -614,8 +578,7 @@ func TestAttemptTimeout(t *testing.T) {
 	}
 	bubble(t, "is retried", func(t *testing.T) {
 		s := newScript(hang, hang, ok)
-		resp, err := retryhttp.NewTransport(s, constant(3, retry.AttemptTimeout(5*time.Second))).RoundTrip(get(t, t.Context()))
-		expectBody(t, resp, err, "200 fine")
+		expectSent(t, "200 fine", s, constant(3, retry.AttemptTimeout(5*time.Second)), get(t, t.Context()))
 		s.expect(t, "0s 6s 12s")
 	})
 	bubble(t, "is a timeout to net/http's users", func(t *testing.T) {
@@ -636,8 +599,7 @@ func TestAttemptTimeout(t *testing.T) {
 		s := newScript(func(r *http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: 503, Body: io.NopCloser(hangingReader{r.Context()})}, nil
 		}, ok)
-		resp, err := retryhttp.NewTransport(s, constant(3, retry.AttemptTimeout(5*time.Second))).RoundTrip(get(t, t.Context()))
-		expectBody(t, resp, err, "200 fine")
+		expectSent(t, "200 fine", s, constant(3, retry.AttemptTimeout(5*time.Second)), get(t, t.Context()))
 		s.expect(t, "0s 6s")
 	})
 	for class, want := range map[retryhttp.Class]string{retryhttp.Unclassified: "0s 6s", retryhttp.NotRetryable: "0s"} {
@@ -682,22 +644,7 @@ func TestAttemptTimeout(t *testing.T) {
 					}
 				}), strings.NewReader("late")))}, nil
 		}
-		resp, err := retryhttp.NewTransport(newScript(slow), constant(3, retry.AttemptTimeout(5*time.Second))).RoundTrip(get(t, t.Context()))
-		expectBody(t, resp, err, "200 late")
-	})
-	bubble(t, "the context of an attempt ends with its body", func(t *testing.T) {
-		var ctx context.Context
-		tr := retryhttp.NewTransport(newScript(func(r *http.Request) (*http.Response, error) {
-			ctx = r.Context()
-			return ok(r)
-		}), constant(3, retry.AttemptTimeout(5*time.Second)))
-		resp, err := tr.RoundTrip(get(t, t.Context()))
-		if ctx.Err() != nil {
-			t.Error("too early")
-		}
-		if read(t, resp, err); ctx.Err() == nil {
-			t.Error("not with its body")
-		}
+		expectSent(t, "200 late", newScript(slow), constant(3, retry.AttemptTimeout(5*time.Second)), get(t, t.Context()))
 	})
 	bubble(t, "a body that can be written to", func(t *testing.T) {
 		mine, theirs := net.Pipe()
@@ -706,7 +653,7 @@ func TestAttemptTimeout(t *testing.T) {
 			return &http.Response{StatusCode: 101, Body: mine}, nil
 		}), constant(3, retry.AttemptTimeout(5*time.Second)))
 		resp, err := tr.RoundTrip(get(t, t.Context()))
-		must(t, err)
+		check.Must(t, err)
 		go io.WriteString(resp.Body.(io.ReadWriteCloser), "hello")
 		got := make([]byte, 5)
 		if _, err := io.ReadFull(theirs, got); string(got) != "hello" {
@@ -757,8 +704,7 @@ func TestDrainingIsBounded(t *testing.T) {
 		s := newScript(func(*http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: 503, Body: endless}, nil
 		}, ok)
-		resp, err := retryhttp.NewTransport(s, constant(1)).RoundTrip(get(t, t.Context()))
-		if read(t, resp, err); !endless.closed.Load() || n > 1<<20 {
+		if send(t, s, constant(1), get(t, t.Context())); !endless.closed.Load() || n > 1<<20 {
 			t.Errorf("closed %v after %d bytes", endless.closed.Load(), n)
 		}
 	})
@@ -766,8 +712,7 @@ func TestDrainingIsBounded(t *testing.T) {
 		r, w := io.Pipe()
 		s := newScript(func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 503, Body: r}, nil }, ok)
 		go w.Write(make([]byte, 1024)) // the peek, and then nothing
-		resp, err := retryhttp.NewTransport(s, constant(1)).RoundTrip(get(t, t.Context()))
-		read(t, resp, err)
+		send(t, s, constant(1), get(t, t.Context()))
 		s.expect(t, "0s 1.05s")
 	})
 }
@@ -792,14 +737,7 @@ func TestMistakesPanic(t *testing.T) {
 		"retryhttp: Slots: burst is 0, want at least 1":                     func() { retryhttp.Slots(1, 0, passed) },
 		"retryhttp: Slots: next is nil":                                     func() { retryhttp.Slots(1, 1, nil) },
 	} {
-		func() {
-			defer func() {
-				if got := recover(); got != want {
-					t.Errorf("panicked with %v, want %s", got, want)
-				}
-			}()
-			f()
-		}()
+		check.Panics(t, want, f)
 	}
 }
 

@@ -200,8 +200,7 @@ func TestStatuses_A401IsNotCarriedOutIfItIsOneOfThem(t *testing.T) {
 	} {
 		bubble(t, c.name, func(t *testing.T) {
 			base := newScript(status(401, "who?"), ok)
-			resp, err := retryhttp.NewTransport(base, constant(1), c.opts...).RoundTrip(request(t, t.Context(), "POST", strings.NewReader("order")))
-			read(t, resp, err)
+			send(t, base, constant(1), request(t, t.Context(), "POST", strings.NewReader("order")), c.opts...)
 			base.expect(t, c.want)
 		})
 	}
