@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/prove"
 )
 
@@ -235,14 +236,7 @@ func TestCalls_WhatCannotBeMeasured(t *testing.T) {
 		"prove: Calls.Most is -1, want at least 0":     {Client: retrying("GET", jittered), Most: -1},
 		"prove: Calls.Within is -1ns, want at least 0": {Client: retrying("GET", jittered), Within: -1},
 	} {
-		func() {
-			defer func() {
-				if got := recover(); got != want {
-					t.Errorf("got %v, want %s", got, want)
-				}
-			}()
-			_, _ = c.Measure(t.Context())
-		}()
+		check.Panics(t, want, func() { _, _ = c.Measure(t.Context()) })
 	}
 }
 
