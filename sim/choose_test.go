@@ -191,34 +191,21 @@ func TestChooseRecommends(t *testing.T) {
 }
 
 func TestChooseRefuses(t *testing.T) {
-	for want, change := range map[string]func(*Choose){
-		"Clients is 0":               func(c *Choose) { c.Clients = 0 },
-		"Capacity is 0":              func(c *Choose) { c.Capacity = 0 },
-		"Runs is 0":                  func(c *Choose) { c.Runs = 0 },
-		"len(Outages) is 0":          func(c *Choose) { c.Outages = nil },
-		"Outages[0] is -1ns":         func(c *Choose) { c.Outages = []time.Duration{-1} },
-		"Served is -1ns":             func(c *Choose) { c.Served = -1 },
-		"Wait is -1ns":               func(c *Choose) { c.Wait = -1 },
-		"Processes is 11":            func(c *Choose) { c.Processes = 11 },
-		`Placement is "9"`:           func(c *Choose) { c.Placement = "9" },
-		"Strategies[0].Placement is": func(c *Choose) { c.Strategies = []Strategy{{Placement: "9"}} },
-	} {
-		c := chosen(10)
-		change(&c)
-		r, err := c.Run(t.Context())
-		if _, ok := errors.AsType[*FieldError](err); !ok || r != nil || !strings.HasPrefix(err.Error(), "sim: Choose: "+want) {
-			t.Errorf("%v, %v; want %q", r, err, want)
-		}
-	}
+	refuses(t, func() Choose { return chosen(10) }, "Choose", map[string]func(*Choose){
+		"Clients is 0, want 1 to 10000000":                                    func(c *Choose) { c.Clients = 0 },
+		"Capacity is 0, want 1 to 100000000":                                  func(c *Choose) { c.Capacity = 0 },
+		"Runs is 0, want 1 to 2147483647":                                     func(c *Choose) { c.Runs = 0 },
+		"len(Outages) is 0, want 1 to 10000000":                               func(c *Choose) { c.Outages = nil },
+		"Outages[0] is -1ns, want at least 0":                                 func(c *Choose) { c.Outages = []time.Duration{-1} },
+		"Served is -1ns, want at least 0":                                     func(c *Choose) { c.Served = -1 },
+		"Wait is -1ns, want at least 0":                                       func(c *Choose) { c.Wait = -1 },
+		"Processes is 11, want 0 to 10":                                       func(c *Choose) { c.Processes = 11 },
+		`Placement is "9", want one of ["" "by-ordinal"]`:                     func(c *Choose) { c.Placement = "9" },
+		"Strategies[0].Placement is \"9\", want one of [\"\" \"by-ordinal\"]": func(c *Choose) { c.Strategies = []Strategy{{Placement: "9"}} },
+	})
 	for _, bad := range [][2]int{{0, 1}, {1, 0}} {
-		func() {
-			defer func() {
-				if p := recover(); p == nil || !strings.Contains(fmt.Sprint(p), "want at least 1") {
-					t.Errorf("Candidates(%v): %v", bad, p)
-				}
-			}()
-			Candidates(bad[0], bad[1], 0, OneProcess)
-		}()
+		want := fmt.Sprintf("sim: Candidates: clients is %d, capacity %d and timeout 0s, want at least 1, 1 and 0", bad[0], bad[1])
+		panics(t, want, func() { Candidates(bad[0], bad[1], 0, OneProcess) })
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -246,10 +233,7 @@ func TestWaveIsLongEnough(t *testing.T) {
 			for seed := range uint64(4) {
 				o := Outage{Clients: times*capacity + 1, Capacity: capacity, Down: time.Minute + time.Duration(seed)*1700*time.Millisecond, Seed: seed}
 				o.Policy = retry.New(backoff.Constant(Wave(o.Clients, capacity)).Tiled())
-				r, err := o.Run(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				r := mustRun(t, o)
 				refusals += r.FailuresAfter
 			}
 		}

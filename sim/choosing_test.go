@@ -28,9 +28,7 @@ func TestChoosingTablesAreWhatIsComputed(t *testing.T) {
 	const path = "../docs/choosing.md"
 	_ = os.Getenv("RETRYWHEN_DOCUMENTS") // so that the test is not cached when a document changes: .ci/run
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
 	got := string(text)
 	for name, table := range map[string]func(*testing.T) string{
@@ -52,9 +50,7 @@ func TestChoosingTablesAreWhatIsComputed(t *testing.T) {
 		got = before + begin + want + end + after
 	}
 	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(got), 0o644))
 	}
 }
 
@@ -123,18 +119,12 @@ func boundaries(t *testing.T) (callers []Callers, highest [3][]float64) {
 		b.Overload = stalled(0, 5*time.Second)
 		b.Overload.Trigger.At, b.Overload.Horizon = 5*time.Second, 75*time.Second
 		change(&b.Overload)
-		r, err := b.Run(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := mustRun(t, b)
 		highest[i] = r.Highest
 		for k, c := range callers { // few runs find a load that many runs confirm
 			for once := (Boundary{Overload: b.Overload, Callers: []Callers{c}, Runs: 20}); highest[i][k] > 0; highest[i][k] -= 5 {
 				once.Loads = []float64{highest[i][k]}
-				r, err := once.Run(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				r := mustRun(t, once)
 				if r.Points[0].Recovered == once.Runs {
 					break
 				}
@@ -267,9 +257,7 @@ func contenders() []Strategy {
 
 func occTable(t *testing.T) string {
 	strategies, points, err := contended()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	rows := [][]string{{"strategy", "10 clients: calls", "time, ms", "30: calls", "time", "100: calls", "time", "300: calls", "time"}}
 	for _, s := range strategies {
 		row := []string{s.Name}
@@ -360,9 +348,7 @@ var lengths = sync.OnceValues(func() (*Choices, error) {
 
 func outagesTable(t *testing.T) string {
 	all, err := lengths()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	head := []string{"backoff", "first wait, s"}
 	for _, o := range all.Choices[0].Outages[:2] { // the table before has the last
 		head = append(head, fmt.Sprintf("%vs: failures", o.Down.Seconds()), "after, s")
@@ -405,9 +391,7 @@ func TestChoosingSentences(t *testing.T) {
 	}
 	// A server that comes back.
 	all, err := lengths()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	by := map[string]Choice{}
 	for _, c := range all.Choices {
 		by[c.Name] = c
@@ -462,9 +446,7 @@ func TestChoosingSentences(t *testing.T) {
 	}
 	// Contention.
 	_, points, err := contended()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	at := map[string]map[int]SweepPoint{}
 	for _, p := range points {
 		if at[p.Strategy] == nil {
@@ -490,9 +472,7 @@ func TestChoosingSentences(t *testing.T) {
 	}
 	// The herd.
 	herds, err := answered()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	constant, linear := herds["constant, tiled"], herds["tiled"]
 	if constant.PeakOverMean >= linear.PeakOverMean || constant.MeanCV >= linear.MeanCV || constant.FirstMost < 2*linear.FirstMost || (constant.Total-linear.Total).Abs() > 5*time.Second {
 		t.Errorf("the constant: %+v, linear: %+v", constant, linear)

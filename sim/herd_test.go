@@ -92,9 +92,7 @@ func TestHerdTiledWavesAbut(t *testing.T) {
 			}
 		}
 		load, err := r.Load(d) // the n-th wave fills n bins
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if len(load.Counts) != 21 {
 			t.Fatalf("%v: %d bins, want 21", p, len(load.Counts))
 		}
@@ -161,9 +159,7 @@ func TestHerdSameSeedSameBytes(t *testing.T) {
 func marshal(t *testing.T, v any) string {
 	t.Helper()
 	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(text)
 }
 
@@ -303,30 +299,15 @@ func TestHerdSpreads(t *testing.T) {
 }
 
 func TestHerdRefusesInvalidFields(t *testing.T) {
-	ok := Herd{Jobs: 1, Retries: 1}
-	for _, test := range []struct {
-		field string
-		with  func(*Herd)
-		want  string
-	}{
-		{"Jobs", func(h *Herd) { h.Jobs = 0 }, "sim: Herd: Jobs is 0, want 1 to 100000000"},
-		{"Jobs", func(h *Herd) { h.Jobs = math.MaxInt }, fmt.Sprintf("sim: Herd: Jobs is %d, want 1 to 100000000", math.MaxInt)},
-		{"Retries", func(h *Herd) { h.Retries = -1 }, "sim: Herd: Retries is -1, want 1 to 100000000"},
-		{"Jobs·Retries", func(h *Herd) { h.Jobs, h.Retries = 1e7, 11 }, "sim: Herd: Jobs·Retries is 110000000, want at most 100000000"},
-		{"Horizon", func(h *Herd) { h.Horizon = -1 }, "sim: Herd: Horizon is -1ns, want at least 0"},
-		{"Placement", func(h *Herd) { h.Placement = "4" }, `sim: Herd: Placement is "4", want one of ["" "by-ordinal"]`},
-	} {
-		h := ok
-		test.with(&h)
-		r, err := h.Run(t.Context())
-		field, is := errors.AsType[*FieldError](err)
-		if !is || field.Field != test.field || err.Error() != test.want || r != nil {
-			t.Errorf("%v, %v, want %s", r, err, test.want)
-		}
-	}
-	if _, err := ok.Run(t.Context()); err != nil {
-		t.Error(err)
-	}
+	refuses(t, func() Herd { return Herd{Jobs: 1, Retries: 1} }, "Herd", map[string]func(*Herd){
+		"Jobs is 0, want 1 to 100000000":                            func(h *Herd) { h.Jobs = 0 },
+		fmt.Sprintf("Jobs is %d, want 1 to 100000000", math.MaxInt): func(h *Herd) { h.Jobs = math.MaxInt },
+		"Retries is -1, want 1 to 100000000":                        func(h *Herd) { h.Retries = -1 },
+		"Jobs·Retries is 110000000, want at most 100000000":         func(h *Herd) { h.Jobs, h.Retries = 1e7, 11 },
+		"Horizon is -1ns, want at least 0":                          func(h *Herd) { h.Horizon = -1 },
+		`Placement is "4", want one of ["" "by-ordinal"]`:           func(h *Herd) { h.Placement = "4" },
+	})
+	mustRun(t, Herd{Jobs: 1, Retries: 1})
 }
 
 func TestHerdAtPanicsOutsideTheHerd(t *testing.T) {
@@ -340,14 +321,7 @@ func TestHerdAtPanicsOutsideTheHerd(t *testing.T) {
 		{0, 0, "sim: At: retry is 0, want 1 to 3"},
 		{0, 4, "sim: At: retry is 4, want 1 to 3"},
 	} {
-		func() {
-			defer func() {
-				if got := recover(); got != test.want {
-					t.Errorf("At(%d, %d) panics with %v, want %s", test.job, test.retry, got, test.want)
-				}
-			}()
-			r.At(test.job, test.retry)
-		}()
+		panics(t, test.want, func() { r.At(test.job, test.retry) })
 	}
 }
 

@@ -104,9 +104,7 @@ func TestOCCOfOneAndTwo(t *testing.T) {
 	extra := map[string]float64{"none": 0, "full": 5, "equal": 7.5, "exponential": 10, "decorrelated": 10}
 	for _, s := range classics() {
 		one, err := sampled(t.Context(), OCC{Network: DefaultNetwork, Policy: s.Policy, Clients: 1, Seed: 100}, runs)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if one.Calls != (Counts{runs, 1, 1, 1, 0, 1, 1, 1}) {
 			t.Errorf("%s, 1 client: calls are %+v, want 1", s.Name, one.Calls)
 		}
@@ -118,9 +116,7 @@ func TestOCCOfOneAndTwo(t *testing.T) {
 			t.Errorf("%s, 1 client: deviation %v, want 4ms (z = %.1f)", s.Name, one.End.SD, z)
 		}
 		two, err := sampled(t.Context(), OCC{Network: DefaultNetwork, Policy: s.Policy, Clients: 2, Seed: 100}, runs)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if two.Calls != (Counts{runs, 3, 3, 3, 0, 3, 3, 3}) {
 			t.Errorf("%s, 2 clients: calls are %+v, want 3", s.Name, two.Calls)
 		}
@@ -321,35 +317,21 @@ func TestOCCProgress(t *testing.T) {
 }
 
 func TestOCCRefusesInvalidFields(t *testing.T) {
-	for _, test := range []struct {
-		o    OCC
-		want string
-	}{
-		{OCC{}, "sim: OCC: Clients is 0, want 1 to 10000000"},
-		{OCC{Clients: maxClients + 1}, "sim: OCC: Clients is 10000001, want 1 to 10000000"},
-		{OCC{Clients: 1, Network: Network{Mean: -1}}, "sim: OCC: Network.Mean is -1ns, want 0s to 1h0m0s"},
-		{OCC{Clients: 1, Network: Network{SD: math.MaxInt64}}, "sim: OCC: Network.SD is 2562047h47m16.854775807s, want 0s to 1h0m0s"},
-		{OCC{Clients: 1, Placement: "7"}, `sim: OCC: Placement is "7", want one of ["" "by-ordinal"]`},
-		{OCC{Clients: 1, Horizon: -time.Second}, "sim: OCC: Horizon is -1s, want at least 0"},
-	} {
-		r, err := test.o.Run(t.Context())
-		if _, ok := errors.AsType[*FieldError](err); !ok || err.Error() != test.want || r != nil {
-			t.Errorf("%v, %v, want %s", r, err, test.want)
-		}
-	}
-	for want, bad := range map[string]Sweep{
-		"Clients[1] is 0, want 1 to 10000000":   {Clients: []int{1, 0}, Runs: 1},
-		"Runs is 0, want 1 to 2147483647":       {Clients: []int{1}},
-		"Network.SD is -1ns, want 0s to 1h0m0s": {Clients: []int{1}, Runs: 1, Network: Network{SD: -1}},
-		"Horizon is -1s, want at least 0":       {Clients: []int{1}, Runs: 1, Horizon: -time.Second},
-		`Strategies[0].Placement is "8", want one of ["" "by-ordinal"]`: {
-			Strategies: []Strategy{{Name: "odd", Placement: "8"}}, Clients: []int{1}, Runs: 1,
-		},
-	} {
-		if p, err := bad.Run(t.Context()); err == nil || err.Error() != "sim: Sweep: "+want || p != nil {
-			t.Errorf("%v, %v, want %s", p, err, want)
-		}
-	}
+	refuses(t, func() OCC { return OCC{Clients: 1} }, "OCC", map[string]func(*OCC){
+		"Clients is 0, want 1 to 10000000":                          func(o *OCC) { o.Clients = 0 },
+		"Clients is 10000001, want 1 to 10000000":                   func(o *OCC) { o.Clients = maxClients + 1 },
+		"Network.Mean is -1ns, want 0s to 1h0m0s":                   func(o *OCC) { o.Network.Mean = -1 },
+		"Network.SD is 2562047h47m16.854775807s, want 0s to 1h0m0s": func(o *OCC) { o.Network.SD = math.MaxInt64 },
+		`Placement is "7", want one of ["" "by-ordinal"]`:           func(o *OCC) { o.Placement = "7" },
+		"Horizon is -1s, want at least 0":                           func(o *OCC) { o.Horizon = -time.Second },
+	})
+	refuses(t, func() Sweep { return Sweep{Clients: []int{1}, Runs: 1} }, "Sweep", map[string]func(*Sweep){
+		"Clients[1] is 0, want 1 to 10000000":                           func(s *Sweep) { s.Clients = []int{1, 0} },
+		"Runs is 0, want 1 to 2147483647":                               func(s *Sweep) { s.Runs = 0 },
+		"Network.SD is -1ns, want 0s to 1h0m0s":                         func(s *Sweep) { s.Network.SD = -1 },
+		"Horizon is -1s, want at least 0":                               func(s *Sweep) { s.Horizon = -time.Second },
+		`Strategies[0].Placement is "8", want one of ["" "by-ordinal"]`: func(s *Sweep) { s.Strategies = []Strategy{{Name: "odd", Placement: "8"}} },
+	})
 }
 
 func TestSweepIsOfItsRuns(t *testing.T) {

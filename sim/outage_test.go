@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -15,14 +16,46 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// panics checks what f panics with.
+func panics(t *testing.T, want string, f func()) {
+	t.Helper()
+	defer func() {
+		if got := fmt.Sprint(recover()); got != want {
+			t.Errorf("panicked with %s, want %s", got, want)
+		}
+	}()
+	f()
+}
+
+// refuses checks that each change to a good simulation is refused with a *FieldError, whose text is the model's name and
+// the key.
+func refuses[M interface {
+	Run(context.Context) (R, error)
+}, R any](t *testing.T, good func() M, model string, changes map[string]func(*M)) {
+	t.Helper()
+	for want, change := range changes {
+		m := good()
+		change(&m)
+		r, err := m.Run(t.Context())
+		if _, ok := errors.AsType[*FieldError](err); !ok || !reflect.ValueOf(r).IsNil() || err.Error() != "sim: "+model+": "+want {
+			t.Errorf("%v, %v; want %q", r, err, want)
+		}
+	}
+}
+
 func mustRun[R any](t testing.TB, simulation interface {
 	Run(ctx context.Context) (R, error)
 }) R {
 	t.Helper()
 	r, err := simulation.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return r
 }
 
@@ -390,30 +423,19 @@ func TestOutageStops(t *testing.T) {
 }
 
 func TestOutageRefusesInvalidFields(t *testing.T) {
-	ok := Outage{Clients: 1, Capacity: 1}
-	for _, test := range []struct {
-		with func(*Outage)
-		want string
-	}{
-		{func(o *Outage) { o.Processes = -1 }, "sim: Outage: Processes is -1, want 0 to 10000"},
-		{func(o *Outage) { o.Clients = 0 }, "sim: Outage: Clients is 0, want 1 to 10000000"},
-		{func(o *Outage) { o.Capacity = 0 }, "sim: Outage: Capacity is 0, want 1 to 100000000"},
-		{func(o *Outage) { o.Down = -1 }, "sim: Outage: Down is -1ns, want at least 0"},
-		{func(o *Outage) { o.Timeout = -1 }, "sim: Outage: Timeout is -1ns, want at least 0"},
-		{func(o *Outage) { o.Arrive = -1 }, "sim: Outage: Arrive is -1ns, want at least 0"},
-		{func(o *Outage) { o.Return = -1 }, "sim: Outage: Return is -1ns, want at least 0"},
-		{func(o *Outage) { o.Bin = -1 }, "sim: Outage: Bin is -1ns, want at least 0"},
-		{func(o *Outage) { o.Horizon = -1 }, "sim: Outage: Horizon is -1ns, want at least 0"},
-		{func(o *Outage) { o.Placement = "9" }, `sim: Outage: Placement is "9", want one of ["" "by-ordinal"]`},
-	} {
-		o := ok
-		test.with(&o)
-		r, err := o.Run(t.Context())
-		if _, is := errors.AsType[*FieldError](err); !is || err.Error() != test.want || r != nil {
-			t.Errorf("%v, %v, want %s", r, err, test.want)
-		}
-	}
-	if r := runOutage(t, ok); r.Served != 1 || r.Attempts != 1 || r.End != 0 {
+	refuses(t, func() Outage { return Outage{Clients: 1, Capacity: 1} }, "Outage", map[string]func(*Outage){
+		"Processes is -1, want 0 to 10000":                func(o *Outage) { o.Processes = -1 },
+		"Clients is 0, want 1 to 10000000":                func(o *Outage) { o.Clients = 0 },
+		"Capacity is 0, want 1 to 100000000":              func(o *Outage) { o.Capacity = 0 },
+		"Down is -1ns, want at least 0":                   func(o *Outage) { o.Down = -1 },
+		"Timeout is -1ns, want at least 0":                func(o *Outage) { o.Timeout = -1 },
+		"Arrive is -1ns, want at least 0":                 func(o *Outage) { o.Arrive = -1 },
+		"Return is -1ns, want at least 0":                 func(o *Outage) { o.Return = -1 },
+		"Bin is -1ns, want at least 0":                    func(o *Outage) { o.Bin = -1 },
+		"Horizon is -1ns, want at least 0":                func(o *Outage) { o.Horizon = -1 },
+		`Placement is "9", want one of ["" "by-ordinal"]`: func(o *Outage) { o.Placement = "9" },
+	})
+	if r := runOutage(t, Outage{Clients: 1, Capacity: 1}); r.Served != 1 || r.Attempts != 1 || r.End != 0 {
 		t.Errorf("the least Outage: %+v", r)
 	}
 }
@@ -424,9 +446,7 @@ func TestOutageCountsOfAClientDoNotWrap(t *testing.T) {
 	s := newServer(Outage{Policy: retry.New(backoff.Constant(math.MaxInt32)), Clients: 1, Capacity: 1, Down: 3 * math.MaxInt32, Bin: time.Second})
 	s.clients[0] = client{attempts: math.MaxInt32}
 	p := newPace(t.Context(), nil, 1)
-	if err := s.run(&p); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.run(&p))
 	if r := s.result(); r.PerClient.Most != math.MaxInt32 || r.Attempts != 4 || r.End != 3*math.MaxInt32 {
 		t.Errorf("%+v", r)
 	}

@@ -309,37 +309,29 @@ func randomOverload(rng *rand.Rand) Overload {
 }
 
 func TestOverloadRefuses(t *testing.T) {
-	good := stalled(50, time.Second, retrying(1))
-	for want, change := range map[string]func(*Overload){
-		"Load is 0, want more than 0, or a Trace":    func(o *Overload) { o.Load = 0 },
-		"Load is NaN, want more than 0, or a Trace":  func(o *Overload) { o.Load = math.NaN() },
-		"Load is 50, want more than 0, or a Trace":   func(o *Overload) { o.Trace = []time.Duration{1} },
-		"Trace[1] is 1ns, want at least 0":           func(o *Overload) { o.Load, o.Trace = 0, []time.Duration{2, 1} },
-		"len(Layers) is 0, want 1 to 10":             func(o *Overload) { o.Layers = nil },
-		"Layers[0].Processes is -1, want 0 to 10000": func(o *Overload) { o.Layers = []Layer{{Processes: -1}} },
-		"Service.Mean is 0s, want 1ns to":            func(o *Overload) { o.Service.Mean = 0 },
-		"Queue is -1, want 0 to":                     func(o *Overload) { o.Queue = -1 },
-		"Load is 50, want more than 0, or a":         func(o *Overload) { o.Loops = 2 },
-		"Loops is -1, want 0 to":                     func(o *Overload) { o.Loops = -1 },
-		"Refusal is -1ns":                            func(o *Overload) { o.Refusal = -1 },
-		"Layers[0].FailureTakes is NaN":              func(o *Overload) { o.Layers = []Layer{{FailureTakes: math.NaN()}} },
-		"Trigger.At is -1ns":                         func(o *Overload) { o.Trigger.At = -1 },
-		"Trigger.For is -1ns":                        func(o *Overload) { o.Trigger.For = -1 },
-		"Failures is 1.5, want 0 to 1":               func(o *Overload) { o.Failures = 1.5 },
-		"Healthy is -1ns":                            func(o *Overload) { o.Healthy = -1 },
-		"Horizon is -1ns, want 0s to":                func(o *Overload) { o.Horizon = -1 },
-		"Bin is 1ms, want at least 18.3":             func(o *Overload) { o.Bin = time.Millisecond },
-		"Bin is -1ns":                                func(o *Overload) { o.Bin = -1 },
-		"Load·Horizon is 3e+11, want at most":        func(o *Overload) { o.Load = 1e9 },
-	} {
-		o := good
-		change(&o)
-		r, err := o.Run(t.Context())
-		field, ok := errors.AsType[*FieldError](err)
-		if !ok || r != nil || field.Model != "Overload" || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, %v; want %q", r, err, want)
-		}
-	}
+	good := func() Overload { return stalled(50, time.Second, retrying(1)) }
+	refuses(t, good, "Overload", map[string]func(*Overload){
+		"Load is 0, want more than 0, or a Trace or Loops instead of it":             func(o *Overload) { o.Load = 0 },
+		"Load is NaN, want more than 0, or a Trace or Loops instead of it":           func(o *Overload) { o.Load = math.NaN() },
+		"Load is 50, want more than 0, or a Trace or Loops instead of it":            func(o *Overload) { o.Trace = []time.Duration{1} },
+		"Trace[1] is 1ns, want at least 0, and no earlier than the one before it":    func(o *Overload) { o.Load, o.Trace = 0, []time.Duration{2, 1} },
+		"len(Layers) is 0, want 1 to 10":                                             func(o *Overload) { o.Layers = nil },
+		"Layers[0].Processes is -1, want 0 to 10000":                                 func(o *Overload) { o.Layers = []Layer{{Processes: -1}} },
+		"Service.Mean is 0s, want 1ns to 2562047h47m16.854775807s":                   func(o *Overload) { o.Service.Mean = 0 },
+		"Queue is -1, want 0 to 10000000":                                            func(o *Overload) { o.Queue = -1 },
+		"Load is 49, want more than 0, or a Trace or Loops instead of it":            func(o *Overload) { o.Load, o.Loops = 49, 2 },
+		"Loops is -1, want 0 to 10000000":                                            func(o *Overload) { o.Loops = -1 },
+		"Refusal is -1ns, want at least 0":                                           func(o *Overload) { o.Refusal = -1 },
+		"Layers[0].FailureTakes is NaN, want 0 to 1e+09":                             func(o *Overload) { o.Layers = []Layer{{FailureTakes: math.NaN()}} },
+		"Trigger.At is -1ns, want at least 0":                                        func(o *Overload) { o.Trigger.At = -1 },
+		"Trigger.For is -1ns, want at least 0":                                       func(o *Overload) { o.Trigger.For = -1 },
+		"Failures is 1.5, want 0 to 1":                                               func(o *Overload) { o.Failures = 1.5 },
+		"Healthy is -1ns, want at least 0":                                           func(o *Overload) { o.Healthy = -1 },
+		"Horizon is -1ns, want 0s to 2562047h47m16.854775806s":                       func(o *Overload) { o.Horizon = -1 },
+		"Bin is 1ms, want at least 18.310547ms: at most 16384 bins in a run of 5m0s": func(o *Overload) { o.Bin = time.Millisecond },
+		"Bin is -1ns, want at least 0":                                               func(o *Overload) { o.Bin = -1 },
+		"Load·Horizon is 3e+11, want at most 1073741824 operations":                  func(o *Overload) { o.Load = 1e9 },
+	})
 }
 
 // Without a Bin a run may be as long as it likes: the bins become as wide as it needs.
@@ -496,15 +488,11 @@ func TestLayerPolicies(t *testing.T) {
 func word(t *testing.T, s retry.State, name string) float64 {
 	t.Helper()
 	text, err := s.MarshalText()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for field := range strings.FieldsSeq(string(text)) {
 		if value, ok := strings.CutPrefix(field, name+"="); ok {
 			n, err := strconv.ParseFloat(value, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			return n
 		}
 	}

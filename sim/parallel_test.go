@@ -29,13 +29,9 @@ func TestResultsDoNotDependOnTheCores(t *testing.T) {
 	for _, cores := range []int{1, 2, 7} {
 		onCores(t, cores, func() {
 			sweep, err := Sweep{Strategies: classics(), Clients: []int{3, 20}, Runs: 21, Network: DefaultNetwork}.Run(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			comparison, err := Comparison{Strategies: classics()[1:3], Jobs: 10, Retries: 3, Runs: 13, PeakWindow: time.Second, DeadWindow: time.Second}.Run(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			got := []string{marshal(t, sweep), marshal(t, comparison)}
 			if want == nil {
 				want = got
@@ -103,29 +99,18 @@ func TestManyReportsWork(t *testing.T) {
 
 // A panic of a backoff in a worker becomes a panic of Run, and no goroutine is left behind.
 func TestManyPanics(t *testing.T) {
-	defer func() {
-		if p := recover(); p != "boom" {
-			t.Errorf("recovered %v", p)
-		}
-	}()
-	_, _ = Comparison{
+	c := Comparison{
 		Strategies: []Strategy{{Policy: retry.New(backoff.Func(func(int, float64) time.Duration { panic("boom") }))}},
 		Jobs:       10, Retries: 3, Runs: 100, PeakWindow: 1, DeadWindow: 1,
-	}.Run(t.Context())
-	t.Error("Run returned")
+	}
+	panics(t, "boom", func() { _, _ = c.Run(t.Context()) })
 }
 
 // A panic in Progress, on the caller's own goroutine, leaves no worker behind. TestMain checks that.
 func TestManyProgressPanics(t *testing.T) {
-	defer func() {
-		if p := recover(); p != "enough" {
-			t.Errorf("recovered %v", p)
-		}
-	}()
 	c := openQuestion()
 	c.Progress = func(int64, int64) { panic("enough") }
-	_, _ = c.Run(t.Context())
-	t.Error("Run returned")
+	panics(t, "enough", func() { _, _ = c.Run(t.Context()) })
 }
 
 func TestMomentsMerge(t *testing.T) {
