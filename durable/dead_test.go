@@ -383,12 +383,7 @@ func TestReviveAll_EndedContext(t *testing.T) {
 func TestReviveAll_KeepPanics(t *testing.T) {
 	s, q := fake(t, Config{})
 	s.stored = []*jetstream.RawStreamMsg{letter(q, "a", 2, nil)}
-	defer func() {
-		if v := recover(); v != "no" {
-			t.Errorf("panicked with %v", v)
-		}
-	}()
-	q.ReviveAll(t.Context(), func(*DeadLetter) bool { panic("no") })
+	panics(t, "no", func() { q.ReviveAll(t.Context(), func(*DeadLetter) bool { panic("no") }) })
 }
 
 // Without a response, nobody knows whether there is a letter.
@@ -401,43 +396,35 @@ func TestForget_NoResponse(t *testing.T) {
 
 func TestForget(t *testing.T) {
 	done := nats.Header{headerDone: {"1"}}
+	q := fakeQueue(t, new(server), Config{}) // for the subjects of messages
+	all := func(m ...*jetstream.RawStreamMsg) []*jetstream.RawStreamMsg { return m }
 	none := `durable: forget: job "x": not found`
 	for name, test := range map[string]struct {
-		stored func(*Queue) []*jetstream.RawStreamMsg // default: the letter
+		stored []*jetstream.RawStreamMsg // default: the letter
 		fails  string
 		err    error
 		put    error
-		then   func(*Queue) []*jetstream.RawStreamMsg // what is stored when the mark is refused
+		then   []*jetstream.RawStreamMsg // what is stored when the mark is refused
 		did    string
 		want   error
 		text   string
 	}{
-		"forgotten":     {did: "last *; put mark; get 1 *; delete 9; get 10 *"},
-		"there is none": {stored: func(*Queue) []*jetstream.RawStreamMsg { return nil }, did: "last *", want: ErrNotFound, text: none},
-		"it was revived": {stored: func(q *Queue) []*jetstream.RawStreamMsg {
-			return []*jetstream.RawStreamMsg{letter(q, "x", 9, nil), revived(q, "x", 10)}
-		}, did: "last *", want: ErrNotFound, text: none},
-		"others were faster, and have marked it only": {put: refused, then: func(q *Queue) []*jetstream.RawStreamMsg {
-			return []*jetstream.RawStreamMsg{letter(q, "x", 9, nil), message(q, mark, 10, done)}
-		}, did: "last *; put mark; last *; get 1 *; delete 9; get 10 *; get 11 *"},
-		"others were faster, and have deleted it": {put: refused, then: func(q *Queue) []*jetstream.RawStreamMsg {
-			return []*jetstream.RawStreamMsg{message(q, mark, 10, done)}
-		}, did: "last *; put mark; last *; get 1 *; get 11 *", want: ErrNotFound, text: none},
-		"others have revived it": {put: refused, then: func(q *Queue) []*jetstream.RawStreamMsg {
-			return []*jetstream.RawStreamMsg{letter(q, "x", 9, nil), revived(q, "x", 10)}
-		}, did: "last *; put mark; last *", want: ErrNotFound, text: none},
-		"it always moves on":   {put: refused, did: strings.Repeat("last *; put mark; ", 9) + "last *; put mark", want: errMoved, text: `durable: forget: job "x": the job has moved on`},
-		"it is gone":           {fails: "delete 9", err: jetstream.ErrMsgDeleteUnsuccessful, did: "last *; put mark; get 1 *; delete 9; get 10 *"},
-		"the mark fails":       {put: nats.ErrPermissionViolation, did: "last *; put mark", want: ErrRefused, text: `durable: forget: job "x": the server refused`},
-		"it cannot be deleted": {fails: "delete 9", err: errNo, did: "last *; put mark; get 1 *; delete 9", want: errNo, text: `durable: forget: job "x": `},
+		"forgotten":      {did: "last *; put mark; get 1 *; delete 9; get 10 *"},
+		"there is none":  {stored: []*jetstream.RawStreamMsg{}, did: "last *", want: ErrNotFound, text: none},
+		"it was revived": {stored: all(letter(q, "x", 9, nil), revived(q, "x", 10)), did: "last *", want: ErrNotFound, text: none},
+		"others were faster, and have marked it only": {put: refused, then: all(letter(q, "x", 9, nil), message(q, mark, 10, done)), did: "last *; put mark; last *; get 1 *; delete 9; get 10 *; get 11 *"},
+		"others were faster, and have deleted it":     {put: refused, then: all(message(q, mark, 10, done)), did: "last *; put mark; last *; get 1 *; get 11 *", want: ErrNotFound, text: none},
+		"others have revived it":                      {put: refused, then: all(letter(q, "x", 9, nil), revived(q, "x", 10)), did: "last *; put mark; last *", want: ErrNotFound, text: none},
+		"it always moves on":                          {put: refused, did: strings.Repeat("last *; put mark; ", 9) + "last *; put mark", want: errMoved, text: `durable: forget: job "x": the job has moved on`},
+		"it is gone":                                  {fails: "delete 9", err: jetstream.ErrMsgDeleteUnsuccessful, did: "last *; put mark; get 1 *; delete 9; get 10 *"},
+		"the mark fails":                              {put: nats.ErrPermissionViolation, did: "last *; put mark", want: ErrRefused, text: `durable: forget: job "x": the server refused`},
+		"it cannot be deleted":                        {fails: "delete 9", err: errNo, did: "last *; put mark; get 1 *; delete 9", want: errNo, text: `durable: forget: job "x": `},
 		"it may not be deleted": {fails: "delete 9", err: nats.ErrPermissionViolation, did: "last *; put mark; get 1 *; delete 9; log: messages cannot be deleted, " +
 			"the user lacks the permission: Stats counts the dead letters of revived jobs until the jobs have ended, and what was cancelled or forgotten comes back if the server is killed; put dead; get 10 *"},
-		"it was marked before": {stored: func(q *Queue) []*jetstream.RawStreamMsg {
-			return []*jetstream.RawStreamMsg{letter(q, "x", 9, nil), message(q, mark, 10, done)}
-		}, did: "last *; get 1 *; delete 9; get 10 *; get 11 *"},
-		"it was marked and deleted before": {stored: func(q *Queue) []*jetstream.RawStreamMsg { return []*jetstream.RawStreamMsg{message(q, mark, 10, done)} },
+		"it was marked before": {stored: all(letter(q, "x", 9, nil), message(q, mark, 10, done)), did: "last *; get 1 *; delete 9; get 10 *; get 11 *"},
+		"it was marked and deleted before": {stored: all(message(q, mark, 10, done)),
 			did: "last *; get 1 *; get 11 *", want: ErrNotFound, text: none},
-		"it was revived and done": {stored: func(q *Queue) []*jetstream.RawStreamMsg { return []*jetstream.RawStreamMsg{letter(q, "x", 9, done)} },
+		"it was revived and done": {stored: all(letter(q, "x", 9, done)),
 			did: "last *; get 1 *; get 10 *", want: ErrNotFound, text: none},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -445,14 +432,14 @@ func TestForget(t *testing.T) {
 			q := fakeQueue(t, s, Config{Remember: time.Hour})
 			s.publish = func(*nats.Msg) error {
 				if test.then != nil {
-					s.stored = test.then(q)
+					s.stored = slices.Clone(test.then)
 				}
 				return test.put
 			}
 			put := time.Now()
 			s.stored = []*jetstream.RawStreamMsg{letter(q, "x", 9, nats.Header{headerPut: {formatTime(put)}})}
 			if test.stored != nil {
-				s.stored = test.stored(q)
+				s.stored = slices.Clone(test.stored)
 			}
 			err := q.Forget(t.Context(), "x")
 			if !errors.Is(err, test.want) || (err == nil) != (test.want == nil) || err != nil && !strings.HasPrefix(err.Error(), test.text) {

@@ -16,20 +16,8 @@ func TestExplain(t *testing.T) {
 		err  error
 		want error // nil for none of this package's
 	}{
-		{jetstream.ErrConsumerNotFound, ErrGone},
-		{jetstream.ErrConsumerDeleted, ErrGone},
-		{jetstream.ErrStreamNotFound, ErrGone},
-		{nats.ErrAuthorization, ErrRefused},
-		{nats.ErrAuthExpired, ErrRefused},
-		{nats.ErrAuthRevoked, ErrRefused},
-		{nats.ErrAccountAuthExpired, ErrRefused},
-		{nats.ErrPermissionViolation, ErrRefused},
-		{nats.ErrSecureConnRequired, ErrRefused},
-		{jetstream.ErrJetStreamNotEnabled, ErrRefused},
+		{jetstream.ErrConsumerNotFound, ErrGone}, // TestMeaning has the others
 		{nats.ErrConnectionClosed, ErrClosed},
-		{nats.ErrMaxPayload, ErrTooLarge},
-		{nats.ErrNoResponders, ErrUnreachable},
-		{nats.ErrTimeout, ErrUnreachable},
 		{errors.New("odd"), nil},
 	} {
 		got := explain("put", c.err)

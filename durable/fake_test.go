@@ -30,6 +30,17 @@ func must(t testing.TB, err error) {
 	}
 }
 
+// panics checks what f panics with.
+func panics(t *testing.T, want string, f func()) {
+	t.Helper()
+	defer func() {
+		if got := fmt.Sprint(recover()); got != want {
+			t.Errorf("panicked with %s, want %s", got, want)
+		}
+	}()
+	f()
+}
+
 // server is what the methods of a Queue see of a server: the answers are given by functions, and what was published
 // and looked at is recorded. A function that is nil answers as a server that has nothing and stores everything.
 type server struct {

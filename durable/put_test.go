@@ -419,15 +419,10 @@ func TestNewJob_Put(t *testing.T) {
 }
 
 func TestSnooze(t *testing.T) {
-	defer func() {
-		if v := recover(); v == nil || !strings.Contains(v.(string), "d is -1ns, want at least 0") {
-			t.Errorf("panicked with %v", v)
-		}
-	}()
 	if err := Snooze(0); err.Error() != "durable: snooze for 0s" {
 		t.Errorf("got %v", err)
 	}
-	Snooze(-1)
+	panics(t, "durable: Snooze: d is -1ns, want at least 0", func() { Snooze(-1) })
 }
 
 // The server reports a missing permission outside of the response, which never comes.

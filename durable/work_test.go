@@ -67,14 +67,7 @@ func TestWork_DoesNotBegin(t *testing.T) {
 		"durable: Work: workers is 0, want at least 1":                      func() { q.Work(t.Context(), 0, noHandler) },
 		"durable: Work: handler is nil, want a handler here or from Handle": func() { q.Work(t.Context(), 1, nil) },
 	} {
-		func() {
-			defer func() {
-				if v := recover(); v != text {
-					t.Errorf("got %v, want %s", v, text)
-				}
-			}()
-			call()
-		}()
+		panics(t, text, call)
 	}
 	q.Handle("k", later1, noHandler)
 	if err := q.Work(t.Context(), 1, nil); !errors.Is(err, ErrClosed) {
@@ -742,9 +735,7 @@ func TestJobs_Alone(t *testing.T) {
 			_, fresh := addConsumers(q, s)
 			fresh.serve(job(q.backend, s, "x", first, 7, nil))
 			var got *Job
-			if err := q.Jobs()(t.Context(), func(j *Job) bool { got = j; return false }); err != nil {
-				t.Fatal(err)
-			}
+			must(t, q.Jobs()(t.Context(), func(j *Job) bool { got = j; return false }))
 			d := deliver(q, s, first, func(d *delivery) { d.seq, d.deliveries = 8, 2 })
 			outcomesOf(s)
 			if j, _ := d.feed.begin(d); j != nil || outcomesOf(s) != "nak in 30s" {
