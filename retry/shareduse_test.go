@@ -687,8 +687,8 @@ func TestShared_APanicOfAHookLeavesNobodyWaiting(t *testing.T) {
 				t.Errorf("recovered %v", err)
 			}
 		}
-		for range 2 {
-			s.group.Go(func() { recovered(func() { _ = s.Do(t.Context(), s.refuse(1)) }) })
+		for i := range 2 { // the second one comes while the hook of the first one's failure runs
+			s.group.Go(func() { time.Sleep(time.Duration(i) * time.Second / 2); recovered(func() { _ = s.Do(t.Context(), s.refuse(1)) }) })
 		}
 		s.group.Wait()
 		s.fails[2] = errBoom
