@@ -595,6 +595,14 @@ func TestAttemptTimeout(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	bubble(t, "is not the caller's end", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		_, err := retryhttp.NewTransport(newScript(hang), constant(3, retry.AttemptTimeout(5*time.Second))).RoundTrip(get(t, ctx))
+		if !errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+	})
 	bubble(t, "while the body is looked at", func(t *testing.T) {
 		s := newScript(func(r *http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: 503, Body: io.NopCloser(hangingReader{r.Context()})}, nil
