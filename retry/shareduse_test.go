@@ -367,6 +367,31 @@ func TestShared_ClosesAValueThatWasReplacedWithoutAUser(t *testing.T) {
 	})
 }
 
+// amid is a context whose Err first calls f, once: between a call's look at the value and its hold.
+type amid struct {
+	context.Context
+	f func()
+}
+
+func (c *amid) Err() error {
+	f := c.f
+	c.f = func() {}
+	f()
+	return c.Context.Err()
+}
+
+func TestShared_AValueThatIsGoneWhenACallTakesIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := share(every(time.Second))
+		_ = s.Do(t.Context(), use)
+		s.caller(time.Minute, "caller", &amid{t.Context(), func() { _ = s.Try(t.Context(), s.refuse(1)) }}, s.refuse(1))
+		time.Sleep(time.Second)
+		s.forget()
+		s.want(t, "1m0s call with 1", "1m0s open 2, attempt 1", "1m0s call with 2", "1m0s done: 1 attempts, <nil>", "1m0s caller: <nil>")
+		s.Close()
+	})
+}
+
 // Calls, breaks and renewals at once, on real processors.
 func TestShared_NobodyGetsAValueThatIsClosed(t *testing.T) {
 	type conn struct{ closed atomic.Int32 }
@@ -688,7 +713,10 @@ func TestShared_APanicOfAHookLeavesNobodyWaiting(t *testing.T) {
 			}
 		}
 		for i := range 2 { // the second one comes while the hook of the first one's failure runs
-			s.group.Go(func() { time.Sleep(time.Duration(i) * time.Second / 2); recovered(func() { _ = s.Do(t.Context(), s.refuse(1)) }) })
+			s.group.Go(func() {
+				time.Sleep(time.Duration(i) * time.Second / 2)
+				recovered(func() { _ = s.Do(t.Context(), s.refuse(1)) })
+			})
 		}
 		s.group.Wait()
 		s.fails[2] = errBoom
