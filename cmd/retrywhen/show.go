@@ -15,8 +15,8 @@ import (
 )
 
 func newShow() *cobra.Command {
-	var s simulation
 	in := report.Show{}
+	s := simulation{strategies: &in.Strategies, progress: new(report.Progress)}
 	c := &cobra.Command{
 		Use:   "show POLICY...",
 		Short: "Show the schedule of a policy",
@@ -56,10 +56,7 @@ in use there are names: grpc, aws and aws-2026.`,
 			if in.Retries < 1 || in.Retries > report.MaxRows {
 				return fmt.Errorf("show: --retries is %d, want 1 to %d", in.Retries, report.MaxRows)
 			}
-			return s.run(c, args, 0, func(_ context.Context, all []report.Strategy, _ report.Progress) (report.Result, error) {
-				in.Strategies = all
-				return in.Run(), nil
-			})
+			return s.run(c, args, 0, func(context.Context) (report.Result, error) { return in.Run(), nil })
 		},
 	}
 	s.flags(c, lab.TabPicture)

@@ -11,9 +11,8 @@ import (
 )
 
 func newSimBoundary() *cobra.Command {
-	var s simulation
 	in := report.Boundary{Overload: report.DefaultOverload()}
-	s.preset = in.Strategies
+	s := simulation{strategies: &in.Strategies, progress: &in.Progress}
 	c := &cobra.Command{
 		Use:   "boundary [POLICY...]",
 		Short: "Find the load up to which a server recovers from a stall",
@@ -34,13 +33,10 @@ each load.`,
 			case c.Flags().Changed("loads") && c.Flags().Changed("points"):
 				return errors.New("boundary: want --loads or --points, not both")
 			}
-			return s.run(c, args, in.Timeout, func(ctx context.Context, all []report.Strategy, progress report.Progress) (report.Result, error) {
-				in.Strategies, in.Seed, in.Progress = all, s.seed, progress
-				return in.Run(ctx)
-			})
+			return s.run(c, args, in.Timeout, func(ctx context.Context) (report.Result, error) { return in.Run(ctx) })
 		},
 	}
-	s.simFlags(c, "", layerWords...)
+	s.simFlags(c, "", &in.Seed, layerWords...)
 	overloadFlags(c, &in.Overload)
 	c.Flags().IntVar(&in.Points, "points", 19, "number of loads, evenly spaced below the capacity")
 	c.Flags().Float64SliceVar(&in.Loads, "loads", nil, "the `loads` in operations per second, as in 60,70,80 (default: by --points)")

@@ -10,8 +10,8 @@ import (
 )
 
 func newSimChoose() *cobra.Command {
-	var s simulation
 	in := report.DefaultChoose()
+	s := simulation{strategies: &in.Strategies, progress: &in.Progress}
 	c := &cobra.Command{
 		Use:   "choose [POLICY...]",
 		Short: "Recommend a policy for a number of clients and a capacity",
@@ -36,13 +36,10 @@ number of clients and the capacity. The choice does not depend on --seed.`,
   retrywhen sim choose --place by-ordinal --outages 5s,10m -o choose.svg`,
 		RunE: func(c *cobra.Command, args []string) error {
 			in.Placement, _ = report.ParsePlacement(s.place.text)
-			return s.run(c, args, in.Timeout, func(ctx context.Context, all []report.Strategy, progress report.Progress) (report.Result, error) {
-				in.Strategies, in.Seed, in.Progress = all, s.seed, progress
-				return in.Run(ctx)
-			})
+			return s.run(c, args, in.Timeout, func(ctx context.Context) (report.Result, error) { return in.Run(ctx) })
 		},
 	}
-	s.simFlags(c, lab.TabChoose, placeWords[:1]...)
+	s.simFlags(c, lab.TabChoose, &in.Seed, placeWords[:1]...)
 	c.Flags().IntVarP(&in.Clients, "clients", "c", in.Clients, "number of clients that fail together")
 	c.Flags().IntVar(&in.Processes, "processes", in.Processes, "number of processes among which the clients are divided: each has its own draws and its own budget")
 	c.Flags().DurationVar(&in.Timeout, "timeout", in.Timeout, "attempt timeout of the recommended policy")

@@ -10,9 +10,8 @@ import (
 )
 
 func newSimHerd() *cobra.Command {
-	var s simulation
 	in := report.DefaultHerd()
-	s.preset = in.Strategies
+	s := simulation{strategies: &in.Strategies, progress: &in.Progress}
 	c := &cobra.Command{
 		Use:   "herd [POLICY...]",
 		Short: "Simulate jobs that fail together: when do their retries come?",
@@ -31,13 +30,10 @@ functions" with one that spreads the retries although the waits differ little.`,
 			if in.Runs < 0 || in.Runs > 1_000_000 {
 				return fmt.Errorf("herd: --runs is %d, want 0 to 1000000", in.Runs)
 			}
-			return s.run(c, args, 0, func(ctx context.Context, all []report.Strategy, progress report.Progress) (report.Result, error) {
-				in.Strategies, in.Seed, in.Progress = all, s.seed, progress
-				return in.Run(ctx)
-			})
+			return s.run(c, args, 0, func(ctx context.Context) (report.Result, error) { return in.Run(ctx) })
 		},
 	}
-	s.simFlags(c, "", placeWords...)
+	s.simFlags(c, "", &in.Seed, placeWords...)
 	c.Flags().DurationVar(&in.Horizon, "horizon", 0, "simulation end of the charts; the figures ignore it (default: none)")
 	c.Flags().IntVarP(&in.Jobs, "jobs", "j", in.Jobs, "number of jobs that fail together")
 	c.Flags().IntVarP(&in.Retries, "retries", "n", in.Retries, "number of retries of each job, at most its policy's limit")

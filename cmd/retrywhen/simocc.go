@@ -11,8 +11,8 @@ import (
 )
 
 func newSimOCC() *cobra.Command {
-	var s simulation
-	var in report.Contention
+	in := report.Contention{Strategies: report.DefaultContention()}
+	s := simulation{strategies: &in.Strategies, progress: &in.Progress}
 	c := &cobra.Command{
 		Use:   "occ [POLICY...]",
 		Short: "Simulate clients that contend for one row: how many calls, how long?",
@@ -35,14 +35,10 @@ strategies of that article.`,
 			case in.Points < 1 || in.Points > 1000:
 				return fmt.Errorf("occ: --points is %d, want 1 to 1000", in.Points)
 			}
-			s.preset = report.DefaultContention()
-			return s.run(c, args, 0, func(ctx context.Context, all []report.Strategy, progress report.Progress) (report.Result, error) {
-				in.Strategies, in.Seed, in.Progress = all, s.seed, progress
-				return in.Run(ctx)
-			})
+			return s.run(c, args, 0, func(ctx context.Context) (report.Result, error) { return in.Run(ctx) })
 		},
 	}
-	s.simFlags(c, "", placeWords...)
+	s.simFlags(c, "", &in.Seed, placeWords...)
 	c.Flags().DurationVar(&in.Horizon, "horizon", 0, "simulation end of each run (default: 30 days)")
 	c.Flags().IntVarP(&in.Clients, "clients", "c", 100, "largest number of clients")
 	c.Flags().IntVar(&in.Points, "points", report.ContentionPoints, "number of points, evenly spaced up to --clients")

@@ -12,11 +12,8 @@ import (
 )
 
 func newSimOutage() *cobra.Command {
-	var (
-		s      simulation
-		in     report.Outage
-		budget string
-	)
+	in, budget := report.Outage{Strategies: report.DefaultOutage()}, ""
+	s := simulation{strategies: &in.Strategies, progress: &in.Progress}
 	c := &cobra.Command{
 		Use:   "outage [POLICY...]",
 		Short: "Simulate a server that comes back: how long until all are served?",
@@ -42,14 +39,10 @@ one process, or as many as --processes or a policy's option processes= says.`,
 					return fmt.Errorf("outage: --budget is %q: %w", budget, err)
 				}
 			}
-			s.preset = report.DefaultOutage()
-			return s.run(c, args, in.Timeout, func(ctx context.Context, all []report.Strategy, progress report.Progress) (report.Result, error) {
-				in.Strategies, in.Seed, in.Progress = all, s.seed, progress
-				return in.Run(ctx)
-			})
+			return s.run(c, args, in.Timeout, func(ctx context.Context) (report.Result, error) { return in.Run(ctx) })
 		},
 	}
-	s.simFlags(c, lab.TabOutage, placeWords...)
+	s.simFlags(c, lab.TabOutage, &in.Seed, placeWords...)
 	c.Flags().DurationVar(&in.Horizon, "horizon", 0, "simulation end (default: a week after the server's return)")
 	c.Flags().IntVarP(&in.Clients, "clients", "c", 1000, "number of clients, each of which must be served once")
 	c.Flags().IntVar(&in.Processes, "processes", 0, "number of processes that the clients are divided among, each with a budget of its own (default: one)")

@@ -12,9 +12,8 @@ import (
 )
 
 func newSimOverload() *cobra.Command {
-	var s simulation
 	in := report.DefaultOverload()
-	s.preset = in.Strategies
+	s := simulation{strategies: &in.Strategies, progress: &in.Progress}
 	c := &cobra.Command{
 		Use:   "overload [POLICY...]",
 		Short: "Simulate a server that stalls: does it recover from the retries?",
@@ -36,13 +35,10 @@ processes=20 makes 20 processes, layers=3 makes three layers with the policy.`,
 			if err := checkOverload(c, args, &in); err != nil {
 				return err
 			}
-			return s.run(c, args, in.Timeout, func(ctx context.Context, all []report.Strategy, progress report.Progress) (report.Result, error) {
-				in.Strategies, in.Seed, in.Progress = all, s.seed, progress
-				return in.Run(ctx)
-			})
+			return s.run(c, args, in.Timeout, func(ctx context.Context) (report.Result, error) { return in.Run(ctx) })
 		},
 	}
-	s.simFlags(c, "", layerWords...)
+	s.simFlags(c, "", &in.Seed, layerWords...)
 	overloadFlags(c, &in)
 	c.Flags().Float64VarP(&in.Load, "load", "l", in.Load, "operations per second")
 	c.Flags().IntVar(&in.Loops, "loops", 0, "callers instead of --load, each of which starts its next operation when its last one has ended")

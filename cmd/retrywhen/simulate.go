@@ -29,10 +29,10 @@ var (
 // simulation holds what all simulations have in common.
 type simulation struct {
 	output
-	tab    lab.Tab           // of the page; "" if there is none
-	preset []report.Strategy // without policies as arguments
-	place  choice
-	seed   uint64
+	tab        lab.Tab            // of the page; "" if there is none
+	strategies *[]report.Strategy // of the model; those that it has at first are for no policies as arguments
+	progress   *report.Progress   // of the model
+	place      choice
 }
 
 // flags adds the flags of all simulations. own are the words that the command takes in addition to a policy's.
@@ -43,9 +43,9 @@ func (s *simulation) flags(c *cobra.Command, tab lab.Tab, own ...string) {
 }
 
 // simFlags adds the flags of the simulations of clients: --place only with its word.
-func (s *simulation) simFlags(c *cobra.Command, tab lab.Tab, own ...string) {
+func (s *simulation) simFlags(c *cobra.Command, tab lab.Tab, seed *uint64, own ...string) {
 	s.flags(c, tab, own...)
-	c.Flags().Uint64Var(&s.seed, "seed", 0, "the seed of the random draws")
+	c.Flags().Uint64Var(seed, "seed", 0, "the seed of the random draws")
 	s.place = choice{kind: "place", of: []string{"one-process", "by-ordinal"}}
 	if slices.Contains(own, placeWords[0]) {
 		c.Flags().Var(&s.place, "place", "where the clients' random draws come from: one-process or by-ordinal (default one-process)")
@@ -53,17 +53,17 @@ func (s *simulation) simFlags(c *cobra.Command, tab lab.Tab, own ...string) {
 	}
 }
 
-// strategies parses the policies. Without any it returns the preset's. It writes a note for each word without effect.
-func (s *simulation) strategies(c *cobra.Command, args []string, timeout time.Duration) ([]report.Strategy, error) {
+// parse parses the policies, and writes a note for each word without effect.
+func (s *simulation) parse(c *cobra.Command, args []string, timeout time.Duration) error {
 	if err := s.check(); err != nil {
-		return nil, err
+		return err
 	}
 	strategies, err := report.ParseStrategies(args)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if len(args) == 0 {
-		strategies = slices.Clone(s.preset)
+		strategies = slices.Clone(*s.strategies)
 	}
 	if place, ok := report.ParsePlacement(s.place.text); ok {
 		for i := range strategies {
@@ -72,20 +72,20 @@ func (s *simulation) strategies(c *cobra.Command, args []string, timeout time.Du
 	}
 	for _, x := range strategies {
 		if limit, ok := x.Policy.Limit(); ok && limit == 0 && (c.Name() == "herd" || c.Name() == "outage") {
-			return nil, fmt.Errorf("%q allows no retry, want a limit of 1 or more", x)
+			return fmt.Errorf("%q allows no retry, want a limit of 1 or more", x)
 		}
 	}
 	for _, note := range report.Notes(c.Name(), timeout, strategies) {
 		fmt.Fprintf(c.ErrOrStderr(), "retrywhen: %s: %s\n", c.Name(), note)
 	}
-	return strategies, nil
+	*s.strategies = strategies
+	return nil
 }
 
 // run calls compute with a context that ends at an interrupt, and writes its result, also if it is not complete.
 // timeout is that of attempts whose policy has none.
-func (s *simulation) run(c *cobra.Command, args []string, timeout time.Duration, compute func(context.Context, []report.Strategy, report.Progress) (report.Result, error)) error {
-	strategies, err := s.strategies(c, args, timeout)
-	if err != nil {
+func (s *simulation) run(c *cobra.Command, args []string, timeout time.Duration, compute func(context.Context) (report.Result, error)) error {
+	if err := s.parse(c, args, timeout); err != nil {
 		return fmt.Errorf("%s: %w", c.Name(), err)
 	}
 	ctx, stop := endedBySignal(c.Context(), os.Interrupt, syscall.SIGTERM)
@@ -93,7 +93,8 @@ func (s *simulation) run(c *cobra.Command, args []string, timeout time.Duration,
 	context.AfterFunc(ctx, stop) // a second signal has its default effect
 	computing()
 	bar := newProgress(c)
-	r, err := compute(ctx, strategies, bar.of)
+	*s.progress = bar.of
+	r, err := compute(ctx)
 	bar.clear()
 	interrupted := ctx.Err()
 	death, signaled := errors.AsType[diedBy](context.Cause(ctx))
