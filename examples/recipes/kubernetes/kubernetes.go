@@ -38,73 +38,97 @@ const age = 5 * time.Minute
 // next attempt begins with a list. The server sends a bookmark about each minute: an attempt fails if nothing comes
 // within silence.
 func Watch(client *http.Client, url string, silence time.Duration, policy stream.RetryHandler) stream.Stream[Event] {
-	return operators.ResumeMarked("", func(at string) stream.Stream[operators.Marked[Event, string]] {
-		return stream.Stream[operators.Marked[Event, string]](func(ctx context.Context, yield func(operators.Marked[Event, string]) bool) error {
+	return operators.ResumeMarked("", func(at string) stream.Stream[marked] {
+		var connection stream.Stream[marked] = func(ctx context.Context, yield func(marked) bool) error {
 			if at == "" {
-				var list struct {
-					Metadata struct{ ResourceVersion string }
-					Items    []Object
-				}
-				body, err := get(ctx, client, url)
-				if err != nil {
+				l, err := list(ctx, client, url)
+				if err != nil || !yield(l) {
 					return err
 				}
-				err = json.NewDecoder(body).Decode(&list)
-				_ = body.Close()
-				at = list.Metadata.ResourceVersion
-				if err != nil || !yield(operators.Marked[Event, string]{Value: Event{"LIST", list.Items}, At: at}) {
-					return err
-				}
+				at = l.At
 			}
-			opened := stream.ClockFrom(ctx).Now()
-			body, err := get(ctx, client, fmt.Sprintf("%s?watch=true&allowWatchBookmarks=true&resourceVersion=%s&timeoutSeconds=%d", url, at, age/time.Second))
-			if forgotten := new(retryhttp.StatusError); errors.As(err, &forgotten) && forgotten.StatusCode == http.StatusGone {
-				yield(operators.Marked[Event, string]{Bookmark: true}) // at the beginning
-			}
-			if err != nil {
-				return err
-			}
-			defer body.Close()
-			stream.Works(ctx)
-			for changes := json.NewDecoder(body); ; {
-				var change struct {
-					Type   string
-					Object json.RawMessage
-				}
-				if err := changes.Decode(&change); err == io.EOF && stream.ClockFrom(ctx).Now().Sub(opened) >= age {
-					return retry.Planned(err)
-				} else if err == io.EOF {
-					return io.ErrUnexpectedEOF
-				} else if err != nil {
-					return err
-				}
-				if change.Type == "ERROR" {
-					var status struct {
-						Code    int
-						Message string
-					}
-					if err := json.Unmarshal(change.Object, &status); err != nil {
-						return err
-					}
-					if status.Code == http.StatusGone {
-						yield(operators.Marked[Event, string]{Bookmark: true})
-					}
-					return fmt.Errorf("kubernetes: %d %s", status.Code, status.Message)
-				}
-				var o Object
-				if err := json.Unmarshal(change.Object, &o); err != nil {
-					return err
-				}
-				next := operators.Marked[Event, string]{Value: Event{change.Type, []Object{o}}, At: o.Metadata.ResourceVersion}
-				if change.Type == "BOOKMARK" {
-					next = operators.Marked[Event, string]{At: next.At, Bookmark: true}
-				}
-				if !yield(next) {
-					return nil
-				}
-			}
-		}).Timeout(silence)
+			return watch(ctx, client, url, at, yield)
+		}
+		return connection.Timeout(silence)
 	}, policy)
+}
+
+// marked is an event with the resource version after it.
+type marked = operators.Marked[Event, string]
+
+// list returns the collection's objects.
+func list(ctx context.Context, client *http.Client, url string) (marked, error) {
+	body, err := get(ctx, client, url)
+	if err != nil {
+		return marked{}, err
+	}
+	defer body.Close()
+	var all struct {
+		Metadata struct{ ResourceVersion string }
+		Items    []Object
+	}
+	err = json.NewDecoder(body).Decode(&all)
+	return marked{Value: Event{"LIST", all.Items}, At: all.Metadata.ResourceVersion}, err
+}
+
+// watch yields the changes after a resource version.
+func watch(ctx context.Context, client *http.Client, url, at string, yield func(marked) bool) error {
+	opened := stream.ClockFrom(ctx).Now()
+	body, err := get(ctx, client, fmt.Sprintf("%s?watch=true&allowWatchBookmarks=true&resourceVersion=%s&timeoutSeconds=%d", url, at, age/time.Second))
+	if forgotten := new(retryhttp.StatusError); errors.As(err, &forgotten) && forgotten.StatusCode == http.StatusGone {
+		yield(beginning)
+	}
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	stream.Works(ctx)
+	for changes := json.NewDecoder(body); ; {
+		var c change
+		if err := changes.Decode(&c); err == io.EOF && stream.ClockFrom(ctx).Now().Sub(opened) >= age {
+			return retry.Planned(err)
+		} else if err == io.EOF {
+			return io.ErrUnexpectedEOF
+		} else if err != nil {
+			return err
+		}
+		next, err := c.marked()
+		if more := (err == nil || next.Bookmark) && yield(next); err != nil || !more {
+			return err
+		}
+	}
+}
+
+// beginning is a bookmark after which the next attempt begins with a list.
+var beginning = marked{Bookmark: true}
+
+// change is a line of a watch.
+type change struct {
+	Type   string
+	Object json.RawMessage
+}
+
+// marked returns the change. If the server has forgotten the resource version, it is the beginning, with an error.
+func (c change) marked() (marked, error) {
+	if c.Type == "ERROR" {
+		var status struct {
+			Code    int
+			Message string
+		}
+		if err := json.Unmarshal(c.Object, &status); err != nil {
+			return marked{}, err
+		}
+		err := fmt.Errorf("kubernetes: %d %s", status.Code, status.Message)
+		return marked{Bookmark: status.Code == http.StatusGone}, err
+	}
+	var o Object
+	if err := json.Unmarshal(c.Object, &o); err != nil {
+		return marked{}, err
+	}
+	if c.Type == "BOOKMARK" {
+		return marked{At: o.Metadata.ResourceVersion, Bookmark: true}, nil
+	}
+	return marked{Value: Event{c.Type, []Object{o}}, At: o.Metadata.ResourceVersion}, nil
 }
 
 // get returns the body of a response with status 200.
