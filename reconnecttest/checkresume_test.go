@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"regexp"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -303,9 +304,14 @@ func TestCheckResume_Wrong(t *testing.T) {
 	}
 	for _, test := range wrongClients {
 		t.Run(test.name, func(t *testing.T) {
-			f := &faults{T: t}
+			before, f := runtime.NumGoroutine(), &faults{T: t}
 			reconnecttest.CheckResume(f, numbers(12), test.client)
 			f.expect()
+			for end := time.Now().Add(time.Minute); runtime.NumGoroutine() > before; runtime.Gosched() { // until the last ones have ended
+				if time.Now().After(end) {
+					t.Fatalf("the check leaves %d goroutines of the client", runtime.NumGoroutine()-before)
+				}
+			}
 		})
 	}
 }

@@ -61,6 +61,7 @@ const (
 	hotVain   = 1000                 // writes at once after an answer that has brought no value, in a minute
 	hotWrites = 20_000               // writes
 	hotSpan   = 20 * time.Second     // in this time
+	floodPace = noWait               // each write takes so long when there were too many, which is enough to go on
 )
 
 // opened records that there is a connection more. One that works, or is silent, is used if the client waits for what it
@@ -135,8 +136,8 @@ func (n *network) progress(client bool) {
 	}
 }
 
-// wrote records a write of the client.
-func (n *network) wrote() {
+// wrote records a write of the client, and reports whether somebody judges and there were too many.
+func (n *network) wrote() (floods bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if time.Since(n.writesFrom) > hotSpan {
@@ -159,6 +160,7 @@ func (n *network) wrote() {
 		n.floods = true
 		n.heats(fmt.Sprintf("it wrote more than %d times in %v", hotWrites, hotSpan))
 	}
+	return n.floods && n.seen != nil
 }
 
 // soFar returns what the client did.

@@ -1,10 +1,13 @@
 package reconnecttest_test
 
 import (
+	"bytes"
 	"context"
 	"flag"
 	"fmt"
 	"net"
+	"os"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -191,17 +194,33 @@ func TestLatest_Wrong(t *testing.T) {
 	}
 }
 
-// freezeSoon lets a bubble stand still for a short time only.
-func freezeSoon(t *testing.T) {
+// freezes runs a test whose bubbles stand still in a process of its own, because what they leave makes each later test
+// slower. It returns true in that process, where a bubble may stand still for a short time only.
+func freezes(t *testing.T) bool {
 	t.Helper()
-	standing := virtual.Standing
-	virtual.Standing = 500 * time.Millisecond
-	t.Cleanup(func() { virtual.Standing = standing })
+	const variable = "RETRYWHEN_FREEZES"
+	if os.Getenv(variable) == t.Name() {
+		virtual.Standing = 500 * time.Millisecond
+		return true
+	}
+	t.Parallel()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), program, "-test.v", "-test.run=^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), variable+"="+t.Name())
+	if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("--- PASS: "+t.Name())) {
+		t.Errorf("%v\n%s", err, out)
+	}
+	return false
 }
 
 // A client that holds a mutex in a Read without a deadline does not notice silence, and the mutex does not hide that.
 func TestSilence_UnderAMutex(t *testing.T) {
-	freezeSoon(t)
+	if !freezes(t) {
+		return
+	}
 	report := reconnecttest.Check(t, against(serveLines(3), func(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
 		var mu sync.Mutex
 		return byHand{noTimeout: always}.run(ctx, func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -247,7 +266,9 @@ func (l *locked) Write(p []byte) (int, error) {
 
 // A report of a bubble that stands still has the server's goroutines too.
 func TestFreeze_OfAServer(t *testing.T) {
-	freezeSoon(t)
+	if !freezes(t) {
+		return
+	}
 	var mu sync.Mutex
 	serve := func(ctx context.Context, l net.Listener) {
 		mu.Lock()
@@ -267,7 +288,9 @@ func TestFreeze_OfAServer(t *testing.T) {
 // A freeze after the values were complete does not end the check. Each freeze says who may hold the mutex, and after
 // three of them one scenario of each group is played.
 func TestFreeze_AfterTheValues(t *testing.T) {
-	freezeSoon(t)
+	if !freezes(t) {
+		return
+	}
 	var report reconnecttest.Report
 	pattern := flag.Lookup("test.run").Value.String()
 	defer func() { _ = flag.Set("test.run", pattern) }()

@@ -3,8 +3,8 @@ package reconnecttest
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"runtime/pprof"
 	"slices"
 	"strconv"
@@ -57,15 +57,29 @@ var clients atomic.Int64
 // oneAtATime is held while a client that dials runs, so that tests in parallel do not share its pools.
 var oneAtATime sync.Mutex
 
+// emptyPools lets two collections happen: the second one frees what a sync.Pool has kept in the first one. It does not
+// call runtime.GC, which also yields the processor for each span until all are swept, and takes twice as long.
+func emptyPools() {
+	defer debug.SetGCPercent(debug.SetGCPercent(1))
+	cycles := []metrics.Sample{{Name: "/gc/cycles/total:gc-cycles"}}
+	metrics.Read(cycles)
+	for end := cycles[0].Value.Uint64() + 2; cycles[0].Value.Uint64() < end; metrics.Read(cycles) {
+		garbage = make([]byte, 32<<10)
+	}
+}
+
+var garbage []byte
+
 // play runs the client through a scenario.
 func (c *check) play(t *testing.T, sc scenario) *outcome {
 	sc.noun = c.noun
 	return c.inBubble(t, sc, func(s *session) {
 		client, stop := c.begin(s.bubble, s.network)
 		defer stop()
-		defer s.network.stop()
 		s.client = client
 		s.play()
+		s.network.stop()
+		time.Sleep(time.Hour) // what only sleeps ends
 	})
 }
 
@@ -73,12 +87,10 @@ func (c *check) play(t *testing.T, sc scenario) *outcome {
 func (c *check) inBubble(t *testing.T, sc scenario, f func(s *session)) *outcome {
 	n := &network{scenario: sc, polls: c.polls}
 	if c.dials {
-		// A timer of another bubble, from a pool of the client's, would end the process. The second collection empties
-		// what the first one has kept. Streams have no such pools.
+		// A timer of another bubble, from a pool of the client's, would end the process. Streams have no such pools.
 		oneAtATime.Lock()
 		defer oneAtATime.Unlock()
-		runtime.GC()
-		runtime.GC()
+		emptyPools()
 		n.label = strconv.FormatInt(clients.Add(1), 10)
 	}
 	o := &outcome{scenario: sc, Tally: judge.NewTally(c.ref, func() int { return n.soFar().units - 1 })}
@@ -284,8 +296,6 @@ func (s *session) finish() {
 	if !s.within(prompt) {
 		s.late = []virtual.Goroutine{s.bubble.Goroutine(s.run.id)}
 		s.show()
-		s.network.stop()
-		s.within(time.Hour) // until it dials, so that it does not stay when the bubble has ended
 		return
 	}
 	synctest.Wait()
@@ -298,7 +308,6 @@ func (s *session) finish() {
 	}
 	if len(s.left) > 0 {
 		s.show()
-		time.Sleep(time.Hour) // what only sleeps ends
 	}
 	time.Sleep(watching)
 	if all := soFar().dials; len(all) > dials {

@@ -156,7 +156,9 @@ func (c *conn) Write(p []byte) (int, error) {
 	w := c.wire
 	written := 0
 	if c == w.client {
-		w.network.wrote()
+		if w.network.wrote() {
+			time.Sleep(floodPace)
+		}
 	} else if !w.dead() {
 		switch how := w.network.send(w.link, -1, p); how {
 		case unbroken:
