@@ -34,13 +34,19 @@ var lines = []struct{ text, want string }{
 	},
 }
 
+func parse(t *testing.T, text string) retry.Policy {
+	t.Helper()
+	p, err := retry.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 // Every word has its code.
 func TestPolicyHasAllWords(t *testing.T) {
 	for _, w := range retry.Words() {
-		p, err := retry.Parse("constant d=1s " + w.String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := parse(t, "constant d=1s "+w.String())
 		before, _, _ := strings.Cut(w.Go, "{")
 		if got := Policy("policy", p, sim.OneProcess); !strings.Contains(got, before) && w.Example != "none" || strings.Contains(got, "{1}") {
 			t.Errorf("%s: %s, want %s in it", w, got, before)
@@ -50,10 +56,7 @@ func TestPolicyHasAllWords(t *testing.T) {
 
 func TestPolicy(t *testing.T) {
 	for _, l := range lines {
-		p, err := retry.Parse(l.text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := parse(t, l.text)
 		want := l.want
 		if strings.Contains(l.text, "jitter=default") { // the text form may have either of its two names
 			want = strings.Replace(want, "jitter.Deviation(0.15)", "jitter.Default", 1)
@@ -85,10 +88,7 @@ func TestFileIsMade(t *testing.T) {
 	var want strings.Builder
 	titles := []string{"mine", "", "mine", "3 retries", "time", "über \"alles\"", "a b\tc", "retry", "func", "minePolicy", "mine 2"}
 	for i, l := range lines {
-		p, err := retry.Parse(l.text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := parse(t, l.text)
 		all = append(all, Named{titles[i%len(titles)], p, sim.OneProcess})
 		fmt.Fprintln(&want, p)
 	}
@@ -116,10 +116,7 @@ func TestFileIsMade(t *testing.T) {
 }
 
 func TestFileOfPlacedPolicies(t *testing.T) {
-	p, err := retry.Parse("linear d=1s tiled budget=10,1,0.1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := parse(t, "linear d=1s tiled budget=10,1,0.1")
 	got := File([]Named{{"a", p, sim.OneProcess}, {"b", p, sim.ByOrdinal}, {p.String(), p, sim.OneProcess}})
 	const want = `package policies
 
@@ -157,10 +154,7 @@ func TestPolicyOfAPlacement(t *testing.T) {
 		{"linear d=1s limit=3 budget=10,1,0.1", sim.OneProcess, "var policy = retry.New(backoff.Linear(time.Second), retry.Limit(3), retry.WithBudget(retry.NewBudget(10, 1, 0.1)))"},
 		{"linear d=1s budget=10,1,0.1,2", sim.ByOrdinal, "var policyBudget = retry.NewBudget(10, 1, 0.1).Refill(2)\n\nfunc policy(ordinal uint64) retry.Policy { return retry.New(backoff.Linear(time.Second).Ordinal(ordinal), retry.WithBudget(policyBudget)) }"},
 	} {
-		p, err := retry.Parse(test.text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := parse(t, test.text)
 		if got := Policy("policy", p, test.place); got != test.want {
 			t.Errorf("%s, %v:\n%s\nwant\n%s", test.text, test.place, got, test.want)
 		}
@@ -169,10 +163,7 @@ func TestPolicyOfAPlacement(t *testing.T) {
 
 // A long declaration breaks before the options, and stays Go.
 func TestWrap(t *testing.T) {
-	p, err := retry.Parse("exponential base=100ms factor=2 cap=2s jitter=full limit=3 attempttimeout=1s budget=10,1,0.1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := parse(t, "exponential base=100ms factor=2 cap=2s jitter=full limit=3 attempttimeout=1s budget=10,1,0.1")
 	code := Policy("policy", p, sim.OneProcess)
 	for width, want := range map[int]int{1: 5, 100: 3, 120: 2, 1000: 1} {
 		lines := Wrap(width, code)

@@ -106,9 +106,7 @@ func open(t *testing.T, browserCtx context.Context, address string, width, heigh
 
 func (p *tab) run(actions ...chromedp.Action) {
 	p.t.Helper()
-	if err := chromedp.Run(p.ctx, actions...); err != nil {
-		p.t.Fatal(err)
-	}
+	noError(p.t, chromedp.Run(p.ctx, actions...))
 }
 
 // eval evaluates an expression.
@@ -122,6 +120,14 @@ func (p *tab) text(expression string) string {
 	var s string
 	p.eval(expression, &s)
 	return s
+}
+
+// expect checks the text that an expression has.
+func (p *tab) expect(what, expression, want string) {
+	p.t.Helper()
+	if got := p.text(expression); got != want {
+		p.t.Errorf("%s: got %q, want %q", what, got, want)
+	}
 }
 
 // drawn returns how often the page has drawn.
@@ -208,9 +214,7 @@ func startBrowser(t *testing.T) context.Context {
 	t.Helper()
 	path := findBrowser(t)
 	profile, err := os.MkdirTemp("", "lab-browser-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() { removeProfile(t, profile) })
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(profile),
@@ -310,9 +314,7 @@ func browserLoads(t *testing.T, ctx context.Context, address string) {
 		}
 	}
 	count("recover", 3)
-	if s := p.text(`document.getElementById("recover-sentence").textContent`); s != "“3 retries” keeps the server down; “3 retries and a budget” and “no retry” do not." {
-		t.Errorf("the sentence is %q", s)
-	}
+	p.expect("the sentence", `document.getElementById("recover-sentence").textContent`, "“3 retries” keeps the server down; “3 retries and a budget” and “no retry” do not.")
 	p.turn(TabOutage)
 	count("outage", 6)
 	p.turn(TabChoose)
@@ -410,29 +412,21 @@ func browserTabs(t *testing.T, ctx context.Context, _ string) {
 	g, address := serveGate(t)
 	p := open(t, ctx, address, 1440, 900)
 	p.visit("")
-	if got := p.text(`[...document.querySelectorAll("[role=tab]")].filter((e) => e.checkVisibility()).map((e) => e.textContent).join()`); got != "Recover,Choose,Outage" {
-		t.Errorf("the tabs are %s", got)
-	}
+	p.expect("the tabs", `[...document.querySelectorAll("[role=tab]")].filter((e) => e.checkVisibility()).map((e) => e.textContent).join()`, "Recover,Choose,Outage")
 	g.hold <- struct{}{}
 	before := p.drawn()
 	p.run(chromedp.Click("#to-outage", chromedp.ByQuery))
 	<-g.waiting
 	p.run(chromedp.Poll(`document.getElementById("status").textContent === "Simulating …"`, nil, patience))
-	if got := p.text(`document.querySelector("[aria-selected=true]").id + document.body.className`); got != "to-outagepending unknown" {
-		t.Errorf("while it is simulated the page is %s", got)
-	}
+	p.expect("while it is simulated the page", `document.querySelector("[aria-selected=true]").id + document.body.className`, "to-outagepending unknown")
 	g.release <- struct{}{}
 	p.settle(before)
-	if got := p.text(`document.getElementById("status").textContent + document.body.className`); got != "" {
-		t.Errorf("simulated, the page is %q", got)
-	}
+	p.expect("simulated, the page", `document.getElementById("status").textContent + document.body.className`, "")
 	p.set("affected", "70")
 	before = p.drawn()
 	p.run(chromedp.Click("#restart", chromedp.ByQuery))
 	p.settle(before)
-	if got := p.text(`document.getElementById("affected").value`); got != fmt.Sprint(First(TabOutage).Affected) {
-		t.Errorf("started over with %s clients", got)
-	}
+	p.expect("started over, the clients", `document.getElementById("affected").value`, fmt.Sprint(First(TabOutage).Affected))
 	p.clean()
 }
 
@@ -484,13 +478,9 @@ func compiles(t *testing.T, lines []string) {
 func onDisk(t *testing.T, program []byte, command ...string) {
 	t.Helper()
 	dir, err := os.MkdirTemp(".", "_program-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if err := os.WriteFile(filepath.Join(dir, "main.go"), program, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(filepath.Join(dir, "main.go"), program, 0o600))
 	if out, err := exec.CommandContext(t.Context(), "go", append(command, "./"+dir)...).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s\n%s", err, out, program)
 	}
@@ -515,9 +505,7 @@ func browserDeepLink(t *testing.T, ctx context.Context, address string) {
 			}
 		}
 		u, err := url.Parse(p.text(`location.href`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if got, problems := ParseState(u.Query()); problems != nil || got.Query().Encode() != state.Query().Encode() {
 			t.Errorf("%s: the address is %s: %v", when, u, problems)
 		}
@@ -534,17 +522,13 @@ func browserDeepLink(t *testing.T, ctx context.Context, address string) {
 	}
 	// The address has the choices, and the browser's back button restores them.
 	p.set("affected", "210")
-	if got := p.text(`new URLSearchParams(location.search).get("affected")`); got != "210" {
-		t.Errorf("the address has affected=%q, want 210", got)
-	}
+	p.expect("affected in the address", `new URLSearchParams(location.search).get("affected")`, "210")
 	p.set("affected", "200")
 	p.turn(TabChoose)
 	n := p.drawn()
 	p.run(chromedp.Evaluate(`history.back()`, nil))
 	p.settle(n)
-	if got := p.text(`document.getElementById("affected").value + " " + document.querySelectorAll("#outage-figures tbody tr").length`); got != "200 2" {
-		t.Errorf("back at %q, want 200 clients and 2 strategies", got)
-	}
+	p.expect("back at", `document.getElementById("affected").value + " " + document.querySelectorAll("#outage-figures tbody tr").length`, "200 2")
 	p.clean()
 }
 
@@ -589,16 +573,12 @@ func browserKeyboard(t *testing.T, ctx context.Context, address string) {
 	}
 	// Arrows choose the strategy.
 	p.run(chromedp.Focus("#strategy-0", chromedp.ByQuery), chromedp.KeyEvent(kb.ArrowDown))
-	if text := p.text(`document.getElementById("name").value`); text != "15 %" {
-		t.Errorf("the arrow chose %q", text)
-	}
+	p.expect("the arrow chose", `document.getElementById("name").value`, "15 %")
 	// Typing redraws, and does not change the field.
 	n = p.drawn()
 	p.run(chromedp.Focus("#p-factor", chromedp.ByQuery), chromedp.KeyEvent(kb.End), chromedp.KeyEvent(".5"))
 	p.settle(n)
-	if text := p.text(`document.getElementById("p-factor").value + " " + document.getElementById("text").value`); text != "2.5 exponential base=1s factor=2.5 cap=30s jitter=default" {
-		t.Errorf("typed: %s", text)
-	}
+	p.expect("typed", `document.getElementById("p-factor").value + " " + document.getElementById("text").value`, "2.5 exponential base=1s factor=2.5 cap=30s jitter=default")
 	if focus() != "p-factor" {
 		t.Errorf("the focus went to %s", focus())
 	}
@@ -606,18 +586,14 @@ func browserKeyboard(t *testing.T, ctx context.Context, address string) {
 	n = p.drawn()
 	p.run(chromedp.Focus("#tiled", chromedp.ByQuery), chromedp.KeyEvent(" "))
 	p.settle(n)
-	if text := p.text(`document.getElementById("text").value`); text != "exponential base=1s factor=2.5 cap=30s tiled" {
-		t.Errorf("ticked: %s", text)
-	}
+	p.expect("ticked", `document.getElementById("text").value`, "exponential base=1s factor=2.5 cap=30s tiled")
 	n = p.drawn()
 	p.run(chromedp.Focus("#add", chromedp.ByQuery), chromedp.KeyEvent(kb.Enter))
 	p.settle(n)
 	n = p.drawn()
 	p.run(chromedp.Focus("#remove-0", chromedp.ByQuery), chromedp.KeyEvent(kb.Enter))
 	p.settle(n)
-	if text := p.text(`[...document.querySelectorAll("#outage-figures tbody th")].map((e) => e.textContent).join()`); text != "strategy 2,equal,full,decorrelated,soon, then a wave,strategy 7" {
-		t.Errorf("the strategies are %s", text)
-	}
+	p.expect("the strategies", `[...document.querySelectorAll("#outage-figures tbody th")].map((e) => e.textContent).join()`, "strategy 2,equal,full,decorrelated,soon, then a wave,strategy 7")
 	p.clean()
 }
 
@@ -676,16 +652,12 @@ func browserStrategies(t *testing.T, ctx context.Context, address string) {
 	n := p.drawn()
 	p.run(chromedp.KeyEvent(kb.Enter))
 	p.settle(n)
-	if at := p.text(`document.activeElement.id`); at != "add" {
-		t.Errorf("the focus went to %q", at)
-	}
+	p.expect("the focus", `document.activeElement.id`, "add")
 	titles := `[...document.querySelectorAll("#strategies label")].map((e) => e.textContent.trim()).join()`
 	before := p.text(titles)
 	click("#remove-1")
 	click("#undo button")
-	if after := p.text(titles); after != before {
-		t.Errorf("undone, the strategies are %s, want %s", after, before)
-	}
+	p.expect("undone, the strategies", titles, before)
 	for range report.MaxStrategies - 2 {
 		click("#remove-0")
 	}
@@ -734,9 +706,7 @@ func (p *tab) screenshot(name string) {
 	p.t.Helper()
 	var png []byte
 	p.run(chromedp.Evaluate(`for (const fold of document.querySelectorAll("details.more")) fold.open = false; scrollTo(0, 0)`, nil), chromedp.CaptureScreenshot(&png))
-	if err := os.WriteFile(name, png, 0o600); err != nil {
-		p.t.Fatal(err)
-	}
+	noError(p.t, os.WriteFile(name, png, 0o600))
 }
 
 // layoutProblems returns what makes a page hard to read: elements wider than the window, letters that are too small or
@@ -793,12 +763,8 @@ func browserStatic(t *testing.T, ctx context.Context, _ string) {
 		r := result(t, tab, state)
 		name := filepath.Join(t.TempDir(), "page.html")
 		f, err := os.Create(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(WriteResult(f, tab, "retrywhen sim <b>", r), f.Close()); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
+		noError(t, errors.Join(WriteResult(f, tab, "retrywhen sim <b>", r), f.Close()))
 		p := open(t, ctx, "file://"+name, 1440, 900)
 		p.visit("")
 		p.eval(`document.querySelectorAll("details.more").forEach((d) => (d.open = true))`, nil)

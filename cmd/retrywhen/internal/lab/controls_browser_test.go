@@ -143,13 +143,9 @@ func browserWrongAddress(t *testing.T, ctx context.Context, address string) {
 			t.Errorf("the page shows %q, want %q", status, want)
 		}
 	}
-	if got := p.text(`document.getElementById("load").value + document.querySelectorAll("#outage svg").length + location.search.includes("utm")`); got != "806false" {
-		t.Errorf("it shows %q, want a load of 80 and 6 charts", got)
-	}
+	p.expect("load, charts, utm", `document.getElementById("load").value + document.querySelectorAll("#outage svg").length + location.search.includes("utm")`, "806false")
 	p.set("affected", "2")
-	if got := p.text(`document.getElementById("status").textContent`); got != "" {
-		t.Errorf("corrected, it shows %q", got)
-	}
+	p.expect("corrected, the status", `document.getElementById("status").textContent`, "")
 	p.clean()
 }
 
@@ -171,9 +167,7 @@ func browserNames(t *testing.T, ctx context.Context, address string) {
 			t.Errorf("%s = %s: the strategies are %s, want %s", step.id, step.value, got, step.want)
 		}
 	}
-	if got := p.text(`document.getElementById("text").value`); got != "exponential base=1s factor=2 cap=7s jitter=equal" {
-		t.Errorf("the text is %s", got)
-	}
+	p.expect("the text", `document.getElementById("text").value`, "exponential base=1s factor=2 cap=7s jitter=equal")
 	p.clean()
 }
 
@@ -268,9 +262,7 @@ func browserPictures(t *testing.T, ctx context.Context, address string) {
 				t.Fatalf("%s: %v", name, err)
 			}
 			if dir := os.Getenv("RETRYWHEN_SCREENSHOTS"); dir != "" {
-				if err := os.WriteFile(filepath.Join(dir, scheme+"-"+name), data, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, os.WriteFile(filepath.Join(dir, scheme+"-"+name), data, 0o600))
 			}
 			looks(t, scheme+" "+name, drawn, paper)
 			name, data = p.saved("#save-svg")
@@ -290,9 +282,7 @@ func browserPictures(t *testing.T, ctx context.Context, address string) {
 				t.Fatal(err)
 			}
 			if dir := os.Getenv("RETRYWHEN_SCREENSHOTS"); dir != "" {
-				if err := os.WriteFile(filepath.Join(dir, scheme+"-rsvg-"+name+".png"), out, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, os.WriteFile(filepath.Join(dir, scheme+"-rsvg-"+name+".png"), out, 0o600))
 			}
 			looks(t, scheme+" "+name+" in librsvg", drawn, paper)
 		}
@@ -313,9 +303,7 @@ func browserSharing(t *testing.T, ctx context.Context, address string) {
 	}
 	name, page := p.saved("#download")
 	file := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(file, page, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(file, page, 0o600))
 	alone := open(t, ctx, "file://"+file, 1440, 900)
 	alone.visit("")
 	if got := alone.text(`document.getElementById("outage-sentence").textContent`); !strings.Contains(got, "60 clients wait") {
@@ -369,9 +357,7 @@ func browserAxe(t *testing.T, ctx context.Context, address string) {
 		t.Skip("it runs nightly: RETRYWHEN_NPM=required")
 	}
 	axe, err := os.ReadFile(filepath.Join(npmInstall(t), "node_modules", "axe-core", "axe.min.js"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for _, width := range []int64{390, 1440} {
 		p := open(t, ctx, address, width, 900)
 		p.run(page.SetBypassCSP(true))
@@ -411,9 +397,7 @@ func browserGoOn(t *testing.T, ctx context.Context, _ string) {
 	p := open(t, ctx, s.URL+"/", 1440, 900)
 	p.visit("?tab=choose&affected=50&outages=2s")
 	const note = `document.getElementById("choose-note").textContent`
-	if got := p.text(note); got != "Not finished: one run of each. Go on" {
-		t.Errorf("the note is %q", got)
-	}
+	p.expect("the note", note, "Not finished: one run of each. Go on")
 	p.eval(`document.getElementById("go-on").click()`, nil)
 	p.run(chromedp.Poll(note+` === "" && !document.body.classList.contains("pending")`, nil, chromedp.WithPollingInterval(20*time.Millisecond), patience))
 	p.clean()

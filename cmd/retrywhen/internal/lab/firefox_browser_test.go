@@ -39,23 +39,17 @@ func startFirefox(t *testing.T) *firefox {
 		t.Skip("there is no Firefox")
 	}
 	profile, err := os.MkdirTemp("", "lab-firefox-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() { removeProfile(t, profile) })
 	prefs := `user_pref("marionette.port", 0);
 user_pref("app.update.enabled", false);
 user_pref("datareporting.policy.dataSubmissionEnabled", false);
 user_pref("toolkit.telemetry.enabled", false);
 `
-	if err := os.WriteFile(filepath.Join(profile, "user.js"), []byte(prefs), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(filepath.Join(profile, "user.js"), []byte(prefs), 0o600))
 	c := exec.Command(path, "--headless", "--marionette", "--remote-allow-system-access", "--no-remote", "--profile", profile)
 	c.Env = append(os.Environ(), "HOME="+profile, "MOZ_CRASHREPORTER_DISABLE=1")
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, c.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- c.Wait() }()
 	f := &firefox{t: t}
@@ -88,13 +82,9 @@ func (f *firefox) read() []byte {
 	f.t.Helper()
 	_ = f.conn.SetDeadline(time.Now().Add(3 * time.Minute)) // it fails only for a closed connection
 	length, err := f.in.ReadString(':')
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	noError(f.t, err)
 	n, err := strconv.Atoi(strings.TrimSuffix(length, ":"))
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	noError(f.t, err)
 	text := make([]byte, n)
 	if _, err := io.ReadFull(f.in, text); err != nil {
 		f.t.Fatal(err)
@@ -107,16 +97,12 @@ func (f *firefox) do(command string, parameters map[string]any) json.RawMessage 
 	f.t.Helper()
 	f.id++
 	text, err := json.Marshal([]any{0, f.id, command, parameters})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	noError(f.t, err)
 	if _, err := fmt.Fprintf(f.conn, "%d:%s", len(text), text); err != nil {
 		f.t.Fatal(err)
 	}
 	var reply [4]json.RawMessage // 1, the id, an error, the result
-	if err := json.Unmarshal(f.read(), &reply); err != nil {
-		f.t.Fatal(err)
-	}
+	noError(f.t, json.Unmarshal(f.read(), &reply))
 	if string(reply[2]) != "null" {
 		f.t.Fatalf("%s: %s", command, reply[2])
 	}
@@ -208,16 +194,10 @@ func TestFirefox(t *testing.T) {
 		f.wait(`document.querySelector("#map .verdict").textContent.startsWith("Back at once")`)
 		if dir := os.Getenv("RETRYWHEN_SCREENSHOTS"); dir != "" {
 			var data string
-			if err := json.Unmarshal(f.do("WebDriver:TakeScreenshot", map[string]any{"full": true}), &data); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, json.Unmarshal(f.do("WebDriver:TakeScreenshot", map[string]any{"full": true}), &data))
 			png, err := base64.StdEncoding.DecodeString(data)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("firefox-%d.png", width)), png, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
+			noError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("firefox-%d.png", width)), png, 0o600))
 		}
 	}
 	for _, e := range f.errors() {

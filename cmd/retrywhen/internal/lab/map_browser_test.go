@@ -16,9 +16,7 @@ import (
 // The dot of the map moves with the arrow keys and the pointer. The badges, the picture and the link follow it.
 func browserMap(t *testing.T, ctx context.Context, address string) {
 	counts, err := parseMap(mapText)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	p := open(t, ctx, address, 1440, 900)
 	p.run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-reduced-motion", Value: "reduce"}}))
 	p.visit("")
@@ -33,9 +31,7 @@ func browserMap(t *testing.T, ctx context.Context, address string) {
 			}
 		}
 		run, err := mapScene(t.Context(), mapState(policy, row, column))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		p.run(chromedp.Poll(fmt.Sprintf(`document.querySelector("#map .verdict").textContent.startsWith(%q) && document.querySelector("#map svg.scene").getAttribute("aria-label") === %q`, run.verdict, run.label()), nil,
 			patience))
 		link := p.text(`document.querySelector(".to-lab").search.slice(1)`)
@@ -60,9 +56,7 @@ func browserMap(t *testing.T, ctx context.Context, address string) {
 	check("with the pointer", mapPolicy, len(mapStalls)-1, 3)
 	p.run(chromedp.Evaluate(`document.querySelectorAll("#map input")[2].click()`, nil))
 	check("with another policy", 2, len(mapStalls)-1, 3)
-	if shown := p.text(`[...document.querySelectorAll(".map .cells")].filter((c) => getComputedStyle(c).display !== "none").map((c) => c.getAttribute("class")).join()`); shown != "cells cells-2" {
-		t.Errorf("the map shows %s", shown)
-	}
+	p.expect("the map", `[...document.querySelectorAll(".map .cells")].filter((c) => getComputedStyle(c).display !== "none").map((c) => c.getAttribute("class")).join()`, "cells cells-2")
 	p.clean()
 }
 
@@ -72,9 +66,7 @@ func sameState(t *testing.T, a, b string) bool {
 	both := []string{}
 	for _, query := range []string{a, b} {
 		values, err := url.ParseQuery(query)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		s, problems := ParseState(values)
 		if problems != nil {
 			t.Errorf("%s: %+v", query, problems)

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"math"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,9 +16,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/picture"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
 )
+
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
 
 func TestPageIsWhole(t *testing.T) {
 	state := Default()
@@ -25,9 +35,7 @@ func TestPageIsWhole(t *testing.T) {
 	for _, tab := range Tabs {
 		r := result(t, tab, state)
 		var page bytes.Buffer
-		if err := WriteResult(&page, tab, "retrywhen </script>", r); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, WriteResult(&page, tab, "retrywhen </script>", r))
 		text := page.String()
 		for _, no := range []string{`src="`, `href="app`, "</script><i>", "https://cdn", "standstill", "canonical", `"og:`} {
 			if strings.Contains(text, no) {
@@ -44,9 +52,7 @@ func TestPageIsWhole(t *testing.T) {
 			State   struct{ Strategies []struct{ Title, Go string } }
 			Numbers map[Tab]json.RawMessage
 		}
-		if err := json.Unmarshal([]byte(data), &inside); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, json.Unmarshal([]byte(data), &inside))
 		if inside.Engine != "none" || len(inside.Numbers) != 1 {
 			t.Errorf("engine %s, numbers of %d tabs", inside.Engine, len(inside.Numbers))
 		}
@@ -73,9 +79,7 @@ func result(t *testing.T, tab Tab, s State) (r report.Paged) {
 	default:
 		r, err = s.outage().Run(t.Context())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return r
 }
 
@@ -84,9 +88,7 @@ func TestPageAgreesWithTheProgram(t *testing.T) {
 	read := func(name string) string {
 		t.Helper()
 		b, err := fs.ReadFile(assets(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		return string(b)
 	}
 	page, ids := read("index.html"), map[string]string{"y": "own-y"}
@@ -120,13 +122,9 @@ func TestBundleIsBuiltFromItsSource(t *testing.T) {
 	}
 	for _, name := range []string{"app.js", "worker.js", "app.licenses.txt"} {
 		want, err := os.ReadFile(filepath.Join(made, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		got, err := fs.ReadFile(assets(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if !bytes.Equal(got, want) {
 			t.Errorf("assets/%s is not built from src: npm ci && npm run build in cmd/retrywhen/internal/lab", name)
 		}
@@ -140,9 +138,7 @@ func npmInstall(t *testing.T) string {
 	for _, name := range []string{"package.json", "package-lock.json", "build.mjs"} {
 		copyFile(t, name, filepath.Join(dir, name))
 	}
-	if err := os.CopyFS(filepath.Join(dir, "src"), os.DirFS("src")); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.CopyFS(filepath.Join(dir, "src"), os.DirFS("src")))
 	install := exec.CommandContext(t.Context(), "npm", "ci", "--no-audit", "--no-fund", "--prefer-offline")
 	install.Dir = dir
 	if out, err := install.CombinedOutput(); err != nil {
@@ -154,10 +150,70 @@ func npmInstall(t *testing.T) string {
 func copyFile(t *testing.T, from, to string) {
 	t.Helper()
 	b, err := os.ReadFile(from)
-	if err != nil {
-		t.Fatal(err)
+	noError(t, err)
+	noError(t, os.WriteFile(to, b, 0o600))
+}
+
+// The stored numbers are those that are computed, so nothing on the page depends on how fast a machine is.
+func TestStored(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it computes all first numbers of the page")
 	}
-	if err := os.WriteFile(to, b, 0o600); err != nil {
-		t.Fatal(err)
+	check := func(name, want string) {
+		t.Helper()
+		file := filepath.Join("stored", name)
+		if *update {
+			noError(t, os.WriteFile(file, []byte(want), 0o644))
+		}
+		if got, err := keptFiles.ReadFile("stored/" + name); !*update && (err != nil || string(got) != want) {
+			t.Errorf("%s is not what is computed (%v): go test -run TestStored -update ./internal/lab", file, err)
+		}
+	}
+	first, err := opening(t.Context())
+	noError(t, err)
+	check("opening.html", first)
+	for _, tab := range Tabs {
+		page, err := computes[tab](t.Context(), First(tab))
+		noError(t, err)
+		text, err := json.Marshal(page)
+		noError(t, err)
+		check("first-"+string(tab)+".json", string(text))
+	}
+}
+
+// The page's script formats times as the text and the axes do.
+func TestTimesOfTheScript(t *testing.T) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		if os.Getenv("RETRYWHEN_NPM") == "required" {
+			t.Fatal(err)
+		}
+		t.Skip("there is no node")
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	times := []time.Duration{0, 1, 999, 1000, 999_499, 999_999_999, time.Second, 59_950 * time.Millisecond, time.Minute, 90 * time.Second, 90_250 * time.Millisecond,
+		time.Hour - time.Millisecond, time.Hour, 24*time.Hour - time.Second, 36 * time.Hour, 800 * time.Hour, 100 * 365 * 24 * time.Hour, -90 * time.Second}
+	for range 2000 {
+		times = append(times, time.Duration(math.Pow(10, 18*rng.Float64())))
+	}
+	in := make([]report.Seconds, len(times))
+	for i, d := range times {
+		in[i] = report.Seconds(d)
+	}
+	text, err := json.Marshal(in)
+	noError(t, err)
+	script := `import {time} from "./src/time.js"; console.log(JSON.stringify(` + string(text) + `.map((s) => [s, time(s)])))`
+	out, err := exec.CommandContext(t.Context(), node, "--input-type=module", "-e", script).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var got [][2]any
+	if err := json.Unmarshal(out, &got); err != nil || len(got) != len(times) {
+		t.Fatalf("%v, %d times", err, len(got))
+	}
+	for _, g := range got { // of the numbers in the page's data, which have six digits
+		if want := axis.Time(time.Duration(math.Round(g[0].(float64) * 1e9))); g[1] != want {
+			t.Errorf("%v s is %s, want %s", g[0], g[1], want)
+		}
 	}
 }

@@ -38,13 +38,9 @@ func browserSite(t *testing.T, ctx context.Context, _ string) {
 	}
 	worker := filepath.Join(folder, "worker.js")
 	script, err := os.ReadFile(worker)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	const slow = `{ const now = performance.now.bind(performance); performance.now = () => now() / 1000; }` // so that no limit depends on the machine
-	if err := os.WriteFile(worker, append([]byte(slow), script...), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(worker, append([]byte(slow), script...), 0o600))
 	s := httptest.NewServer(http.FileServer(http.Dir(folder)))
 	t.Cleanup(s.Close)
 	p := open(t, ctx, s.URL+"/", 1440, 900)
@@ -63,9 +59,7 @@ func browserSite(t *testing.T, ctx context.Context, _ string) {
 		return err
 	}))
 	p.visit("")
-	if s := p.text(`document.getElementById("recover-sentence").textContent`); s != "“3 retries” keeps the server down; “3 retries and a budget” and “no retry” do not." {
-		t.Errorf("the first sentence is %q", s)
-	}
+	p.expect("the first sentence", `document.getElementById("recover-sentence").textContent`, "“3 retries” keeps the server down; “3 retries and a budget” and “no retry” do not.")
 	var ms float64
 	p.eval(`performance.getEntriesByName("drawn")[0].startTime`, &ms)
 	t.Logf("the first chart is drawn after %.0f ms", ms)
@@ -92,20 +86,12 @@ func browserSite(t *testing.T, ctx context.Context, _ string) {
 	state := First(TabOutage)
 	state.Affected = 300
 	want, err := numbers(t.Context(), TabOutage, state)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	text, err := json.Marshal(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	var o struct{ Sentence string }
-	if err := json.Unmarshal(text, &o); err != nil {
-		t.Fatal(err)
-	}
-	if got := p.text(`document.getElementById("outage-sentence").textContent`); got != o.Sentence {
-		t.Errorf("it computes\n%s\nwant\n%s", got, o.Sentence)
-	}
+	noError(t, json.Unmarshal(text, &o))
+	p.expect("it computes", `document.getElementById("outage-sentence").textContent`, o.Sentence)
 	// A new request cancels a long computation.
 	before := p.drawn()
 	p.enter("affected", "2000")

@@ -26,9 +26,7 @@ import (
 func figures(t *testing.T, policy string, watch time.Duration) (s *scene, wasted int64) {
 	t.Helper()
 	s, err := storyScene(t.Context(), storyState(policy, watch))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return s, s.frames.Wasted[len(s.frames.Wasted)-1]
 }
 
@@ -152,9 +150,7 @@ func TestPictureShowsTheEnd(t *testing.T) {
 		highest := float64(plotBottom)
 		for _, m := range regexp.MustCompile(`V([\d.]+)`).FindAllStringSubmatch(find(`<path class="offered" d="([^"]*)"`), -1) {
 			y, err := strconv.ParseFloat(m[1], 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			highest = min(highest, y)
 		}
 		var peak int64
@@ -179,9 +175,7 @@ func TestDepth(t *testing.T) {
 // The page needs no script for its beginning: the scene and its text, what saves the server, and the map.
 func TestStoryNeedsNoScript(t *testing.T) {
 	page, err := whole()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	_, first, _ := strings.Cut(page, `<div id="opening"`)
 	first, _, _ = strings.Cut(first, `<main id="charts"`)
 	if n := len(regexp.MustCompile(`class="[^"]*screen`).FindAllString(first, -1)); n != 3 {
@@ -262,9 +256,7 @@ func TestStoryIsStopped(t *testing.T) {
 // Every color of the story's style is in it, or in the page's.
 func TestStoryHasItsColors(t *testing.T) {
 	page, err := fs.ReadFile(assets(), "app.css")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for _, use := range regexp.MustCompile(`var\((--[\w-]+)\)`).FindAllStringSubmatch(storyStyle, -1) {
 		if name := use[1] + ":"; !strings.Contains(storyStyle, name) && !strings.Contains(string(page), name) {
 			t.Errorf("%s has no value", use[1])

@@ -37,10 +37,7 @@ func TestChoose(t *testing.T) {
 func TestChooseShows(t *testing.T) {
 	c := DefaultChoose()
 	c.Runs, c.Seed, c.Outages = 1, 3, c.Outages[:3]
-	r, err := c.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(c.Run(t.Context()))
 	text := strings.Join(r.Text(maxWidth), "\n")
 	for _, x := range r.Result.Choices {
 		if !strings.Contains(text, x.Name+" ") {
@@ -110,10 +107,7 @@ func TestRecommendedPolicies(t *testing.T) {
 			t.Fatal(r.Policies, err)
 		}
 		request, job := r.Policies[0], r.Policies[1]
-		p, err := ParseStrategy(request.Text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must(ParseStrategy(request.Text))
 		limit, limited := p.Policy.Limit()
 		timeout, timed := p.Policy.AttemptTimeout()
 		if backoff := r.Strategies[r.Result.Recommended].Policy.String(); job.Text != backoff || p.Policy.Backoff().String() != personal.String() || !limited || limit != 3 || !timed || timeout != c.Timeout {
@@ -142,10 +136,7 @@ func TestRecommendedPolicies(t *testing.T) {
 func TestRecommendedPoliciesOfALargeServer(t *testing.T) {
 	c := DefaultChoose()
 	c.Runs, c.Clients, c.Capacity, c.Outages, c.Processes = 1, 2000, 50_000, c.Outages[:1], 2000
-	r, err := c.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(c.Run(t.Context()))
 	if o := r.Policies[0].Overload; o.Rate != 100 || !strings.Contains(o.Policy, " processes=4") {
 		t.Errorf("%+v", o)
 	}
@@ -200,10 +191,7 @@ func TestChooseInTheTimeThereIs(t *testing.T) {
 func TestChooseOfPoliciesThatAreForNoJob(t *testing.T) {
 	c := Choose{Timeout: time.Second, Choose: sim.Choose{Clients: 2, Capacity: 1, Outages: []time.Duration{time.Second}, Runs: 1}}
 	c.Strategies = strategies(t, "quick: constant d=100ms", "slow: constant d=200h")
-	r, err := c.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(c.Run(t.Context()))
 	text := strings.Join(strings.Fields(strings.Join(r.Text(maxWidth), " ")), " ")
 	for _, want := range []string{"✗ quick 100ms > 400 ", "✗ slow 8d8h 1 0 never 0 never", " never ", "Clients: 2, in 1 process."} {
 		if !strings.Contains(text, want) {

@@ -15,31 +15,28 @@ import (
 
 func TestOverloadVerdicts(t *testing.T) {
 	o := DefaultOverload()
-	r, err := o.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(o.Run(t.Context()))
 	for i, want := range []string{"recovers in 0 of 10 runs", "recovers in 10 of 10 runs, after 16s", "recovers in 10 of 10 runs, after 16s"} {
 		if got := r.Strategies[i].Verdict(); got != want || (r.Strategies[i].Grade() == Well) != (i > 0) {
 			t.Errorf("%s: %s, want %s", r.Strategies[i].Name, got, want)
 		}
 	}
 	o.Trigger.For, o.Runs = time.Millisecond, 3
-	if r, err = o.Run(t.Context()); err != nil || r.Strategies[0].Verdict() != "recovers in 3 of 3 runs, at once" {
-		t.Errorf("after a standstill of 1ms: %v, %v", r, err)
+	if r = must(o.Run(t.Context())); r.Strategies[0].Verdict() != "recovers in 3 of 3 runs, at once" {
+		t.Errorf("after a standstill of 1ms: %v", r)
 	}
 	o.Load = 130
-	if r, err = o.Run(t.Context()); err != nil || r.Strategies[0].Verdict() != "was not healthy before" || !strings.Contains(r.Page().(*overloadPage).Sentence, "“3 retries”, “3 retries and a budget” and “no retry” keep the server down.") {
-		t.Errorf("with too high a load: %v, %v", r, err)
+	if r = must(o.Run(t.Context())); r.Strategies[0].Verdict() != "was not healthy before" || !strings.Contains(r.Page().(*overloadPage).Sentence, "“3 retries”, “3 retries and a budget” and “no retry” keep the server down.") {
+		t.Errorf("with too high a load: %v", r)
 	}
 	o = DefaultOverload()
 	o.Runs, o.Strategies = 2, strategies(t, "200: exponential base=100ms factor=2 cap=10s jitter=full limit=3 budget=10,1,0.1 processes=200")
-	if r, err = o.Run(t.Context()); err != nil || r.Strategies[0].Verdict() != "recovers in 0 of 2 runs within 1m, and in 2 later" || r.Strategies[0].Grade() != Late {
-		t.Errorf("200 processes: %s, %v", r.Strategies[0].Verdict(), err)
+	if r = must(o.Run(t.Context())); r.Strategies[0].Verdict() != "recovers in 0 of 2 runs within 1m, and in 2 later" || r.Strategies[0].Grade() != Late {
+		t.Errorf("200 processes: %s", r.Strategies[0].Verdict())
 	}
 	o.Runs, o.Horizon = 1, 3*time.Minute
-	if r, err = o.Run(t.Context()); err != nil || r.Strategies[0].Verdict() != "recovers only after 2m7s" || r.Strategies[0].Grade() != Late {
-		t.Errorf("200 processes once: %s, %v", r.Strategies[0].Verdict(), err)
+	if r = must(o.Run(t.Context())); r.Strategies[0].Verdict() != "recovers only after 2m7s" || r.Strategies[0].Grade() != Late {
+		t.Errorf("200 processes once: %s", r.Strategies[0].Verdict())
 	}
 }
 
@@ -60,10 +57,7 @@ func TestOverloadEndsSoonAfterTheRecovery(t *testing.T) {
 	o.Runs = 5
 	for stall, want := range map[time.Duration]time.Duration{time.Millisecond: time.Minute, 15 * time.Second: 0} {
 		o.Trigger.For = stall
-		r, err := o.Run(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(o.Run(t.Context()))
 		longest := time.Duration(0)
 		for i, x := range r.Strategies {
 			longest = max(longest, x.Runs.After.Most)
@@ -93,10 +87,7 @@ func TestOverloadBars(t *testing.T) {
 	o.Strategies, o.Load, o.Bin = o.Strategies[:1], 1, time.Second
 	for horizon, want := range map[time.Duration]int{150 * time.Second: 150, 151 * time.Second: 76} {
 		o.Horizon = horizon
-		r, err := o.Run(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(o.Run(t.Context()))
 		if bars := r.Figure().Panels[0].Marks[0].(picture.Bars).Bars; len(bars) != want {
 			t.Errorf("%d bars in %v, want %d", len(bars), horizon, want)
 		}
@@ -186,10 +177,7 @@ func TestOverloadInterrupted(t *testing.T) {
 func TestOverloadOfSeveralTimeouts(t *testing.T) {
 	o := DefaultOverload()
 	o.Runs, o.Strategies = 1, strategies(t, "a: constant d=1s limit=1 attempttimeout=1s", "b: constant d=1s limit=1 attempttimeout=5s")
-	r, err := o.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(o.Run(t.Context()))
 	if text := strings.Join(strings.Fields(strings.Join(r.Text(maxWidth), " ")), " "); !strings.Contains(text, "are answered within their attempt timeout.") {
 		t.Errorf("%s\nwant the attempt timeout of each", text)
 	}

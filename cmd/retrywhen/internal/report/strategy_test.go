@@ -9,10 +9,7 @@ import (
 
 func strategies(t *testing.T, texts ...string) []Strategy {
 	t.Helper()
-	s, err := ParseStrategies(texts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(ParseStrategies(texts))
 	return s
 }
 
