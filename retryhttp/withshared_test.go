@@ -224,6 +224,10 @@ func TestWithShared_ARedirectToAnotherHostGoesWithoutTheValue(t *testing.T) {
 		if got := strings.Join(seen, ", "); got != want {
 			t.Errorf("got %s\nwant %s", got, want)
 		}
+		r := get(t, t.Context())
+		r.Response = new(http.Response) // of no request
+		resp, err = client.Transport.RoundTrip(r)
+		expectBody(t, resp, err, "200 fine")
 	})
 }
 
