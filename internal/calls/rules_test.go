@@ -303,10 +303,13 @@ func TestVerdict_Stuck(t *testing.T) {
 func TestRun_Row(t *testing.T) {
 	r := asking(way(Throughout), time.Second)
 	r.Result, r.Err = "a", errors.New("told to end")
-	if row := r.Row(); row.Result != "" || row.Error != "" {
+	if row := r.Row(); row.Result != "" || row.Error != "" || !strings.HasPrefix(row.How, "goes on after ") {
 		t.Errorf("got %+v", row)
 	}
 	swallowed := asking(way(Throughout))
+	if how := swallowed.Row().How; !strings.HasPrefix(how, "still waits after ") {
+		t.Error(how)
+	}
 	swallowed.Returned, swallowed.Result = true, strings.Repeat("a", 40)+strings.Repeat("b", 40)
 	all := Rules{Most: 15}.Faults(swallowed)
 	if want := `but "aaaaaaaaaaaaaaaaaaaa…bbbbbbbbbbbbbbbbb"`; len(all) != 1 || !strings.HasSuffix(all[0].What, want) {
