@@ -69,9 +69,7 @@ func TestCompletionOfCommands(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for name, mode := range map[string]os.FileMode{"backup": 0o700, "back": 0o700, "backlog": 0o600, "other": 0o700} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"), mode); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"), mode))
 	}
 	t.Setenv("PATH", dir+string(filepath.ListSeparator)+filepath.Join(dir, "none"))
 	for _, args := range [][]string{{"run", "--", "back"}, {"run", "back"}, {"run", "--limit", "none", "--", "back"}} {
@@ -95,13 +93,9 @@ func TestCompletionInQuotesOfBash(t *testing.T) {
 		t.Skip("no bash")
 	}
 	script, _, err := inProcess(t, "completion", "bash")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for begun, want := range map[string][]string{
 		`"linear d=2s jitter=f`: {"linear d=2s jitter=full"},
 		`'sid`:                  {"sidekiq"},

@@ -17,21 +17,13 @@ import (
 func TestLabOpensTheBrowser(t *testing.T) {
 	folder, empty := t.TempDir(), t.TempDir()
 	name := filepath.Join(folder, "address")
-	if err := syscall.Mkfifo(name, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Mkfifo(name, 0o600))
 	pipe, err := os.OpenFile(name, os.O_RDWR|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = pipe.Close() }()
-	if err := pipe.SetReadDeadline(time.Now().Add(time.Minute)); err != nil { // if no browser is opened
-		t.Fatal(err)
-	}
+	must(t, pipe.SetReadDeadline(time.Now().Add(time.Minute))) // if no browser is opened
 	script := "#!/bin/sh\necho \"$*\" >'" + name + "'\n"
-	if err := os.WriteFile(filepath.Join(folder, "xdg-open"), []byte(script), 0o700); err != nil { //nolint:gosec // it is to be run
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(folder, "xdg-open"), []byte(script), 0o700)) //nolint:gosec // it is to be run
 	const none = `retrywhen: lab: no browser could be opened: exec: "xdg-open": executable file not found in $PATH` + "\n"
 	for _, test := range []struct {
 		args       []string

@@ -23,13 +23,9 @@ func TestLab(t *testing.T) {
 	}
 	api := strings.Replace(address, "/?", "/api/state?", 1)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, api, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	got, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var state struct{ Strategies []struct{ Text string } }
 	if err := json.NewDecoder(got.Body).Decode(&state); err != nil || len(state.Strategies) != 1 || state.Strategies[0].Text != "mine: linear d=1s tiled" {
 		t.Errorf("%v, %+v", err, state)
@@ -39,18 +35,14 @@ func TestLab(t *testing.T) {
 	// A request for another host is refused.
 	r.Host = "rebound.example"
 	got, err = http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	text, _ := io.ReadAll(got.Body)
 	_ = got.Body.Close()
 	if got.StatusCode != http.StatusMisdirectedRequest || !strings.Contains(string(text), "rebound.example") {
 		t.Errorf("%s %s", got.Status, text)
 	}
 
-	if err := p.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.Process.Signal(os.Interrupt))
 	if rest, code := p.end(t); rest != "" || code != 0 || p.err.Len() > 0 {
 		t.Errorf("interrupted: exit code %d, %q, %q; want nothing", code, rest, p.err.String())
 	}
@@ -98,9 +90,7 @@ func (p pipe) Accept() (net.Conn, error) {
 func TestLabPortInUse(t *testing.T) {
 	var config net.ListenConfig
 	l, err := config.Listen(t.Context(), "tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = l.Close() }()
 	port := l.Addr().(*net.TCPAddr).Port
 	_, _, err = inProcess(t, "lab", "--port", fmt.Sprint(port))
@@ -125,9 +115,7 @@ func TestLabDefaultPort(t *testing.T) {
 	p := command(t, "lab")
 	p.start(t)
 	address := p.line(t)
-	if err := p.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.Process.Signal(os.Interrupt))
 	p.end(t)
 	if address == "http://"+first+"/" || !strings.Contains(p.err.String(), "is in use") {
 		t.Errorf("where the port is busy the address is %s, and it says %q", address, p.err.String())

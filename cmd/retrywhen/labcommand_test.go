@@ -27,9 +27,7 @@ func readPage(t *testing.T, data any, args ...string) []byte {
 		t.Fatalf("%q: %v %s", args, err, errOut)
 	}
 	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, rest, _ := bytes.Cut(b, []byte(`<script id="data" type="application/json">`))
 	text, _, _ := bytes.Cut(rest, []byte("</script>"))
 	if err := json.Unmarshal(text, data); err != nil {
@@ -92,13 +90,9 @@ func TestLabCommandsReproduceThePage(t *testing.T) {
 					t.Fatalf("%s: %v", s.Command(), err)
 				}
 				text, err := json.Marshal(result)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				var want any
-				if err := json.Unmarshal(text, &want); err != nil {
-					t.Fatal(err)
-				}
+				must(t, json.Unmarshal(text, &want))
 				if tab == lab.TabRecover { // its command writes no page
 					sameRuns(t, s.Command(), text)
 					continue
@@ -120,9 +114,7 @@ func TestLabGoCompiles(t *testing.T) {
 		t.Skip("-short: a program is built")
 	}
 	dir, err := os.MkdirTemp(".", "_lab-") // in the module, so that it finds the dependencies
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	var declarations, calls, want strings.Builder
 	taken := 0
@@ -138,9 +130,7 @@ func TestLabGoCompiles(t *testing.T) {
 			taken++
 			body = regexp.MustCompile(`(?m)(^var |^func |WithBudget\()`+name+`((?:Budget)?\b)`).ReplaceAllString(body, "${1}"+own+"${2}")
 			s, err := report.ParseStrategy(policies[i])
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			s = s.Timed(timeout)
 			if found[2] != "" {
 				own += "(7)"
@@ -197,9 +187,7 @@ func TestLabGoCompiles(t *testing.T) {
 	}
 	const head = "package main\n\nimport (\n\t\"fmt\"\n\t\"time\"\n\n\t\"github.com/retrywhen/retrywhen/backoff\"\n\t\"github.com/retrywhen/retrywhen/jitter\"\n\t\"github.com/retrywhen/retrywhen/retry\"\n)\n\n"
 	program := head + declarations.String() + "\nfunc main() {\n" + calls.String() + "}\n"
-	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o600))
 	for _, args := range [][]string{{"vet", "./" + dir}, {"run", "./" + dir}} {
 		out, err := exec.CommandContext(t.Context(), "go", args...).CombinedOutput()
 		if err != nil {
@@ -221,16 +209,12 @@ func TestLabGoCompiles(t *testing.T) {
 func reply(t *testing.T, kind string, s lab.State, into any) {
 	t.Helper()
 	numbers, err := lab.Numbers(t.Context(), kind, s.Query().Encode())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	text, err := json.Marshal(numbers)
 	if err == nil {
 		err = json.Unmarshal(text, into)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 // sameRuns compares the command's numbers of the median runs with the page's.
@@ -269,9 +253,7 @@ func same(t *testing.T, command string, got, want any) {
 			delete(s.(map[string]any), "formula")
 		}
 		text, err := json.MarshalIndent(numbers, "", " ")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return string(text)
 	}
 	a, b := plain(got), plain(want)

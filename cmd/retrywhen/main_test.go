@@ -37,6 +37,13 @@ func TestMain(m *testing.M) {
 	}
 }
 
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // restoreSignals gives the programs that the tests start the default signals, even if some were ignored when the tests
 // started, as with nohup or in the background of a script. A signal that is caught here has its default effect there.
 func restoreSignals() {
@@ -181,9 +188,7 @@ func runs(file string) int {
 func asChild(t *testing.T, args ...string) []string {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return append([]string{"--", self, childWord}, args...)
 }
 
@@ -198,9 +203,7 @@ type proc struct {
 func command(t *testing.T, args ...string) *proc {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	p := &proc{Cmd: exec.CommandContext(ctx, self, args...)}
@@ -213,13 +216,9 @@ func command(t *testing.T, args ...string) *proc {
 func (p *proc) start(t *testing.T) {
 	t.Helper()
 	out, err := p.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p.pipe, p.out = out, bufio.NewReader(out)
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.Start())
 }
 
 // line reads one line of stdout.
@@ -237,16 +236,12 @@ func (p *proc) line(t *testing.T) string {
 func (p *proc) end(t *testing.T) (rest string, code int) {
 	t.Helper()
 	out, err := io.ReadAll(p.out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	err = p.Wait()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return string(out), exit.ExitCode()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(out), 0
 }
 

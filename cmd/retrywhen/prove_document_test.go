@@ -34,9 +34,7 @@ func TestProveDocument(t *testing.T) {
 	}
 	_ = os.Getenv("RETRYWHEN_DOCUMENTS") // so that the test is not cached when a document changes: .ci/run
 	text, err := os.ReadFile("../../docs/prove.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	document := string(text)
 	folder := t.TempDir()
 	port := startRedis(t, folder)
@@ -56,9 +54,7 @@ func TestProveDocument(t *testing.T) {
 		code    exitCode
 	}{{wrong, "lost: cut before chunk ", 1}, {right, "", 0}, {right, "", 0}, {right, "", 0}} {
 		client := filepath.Join(folder, "client.py")
-		if err := os.WriteFile(client, []byte(test.program), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(client, []byte(test.program), 0o600))
 		began := time.Now()
 		line := append(strings.Fields("prove "+server), "--event", strings.Trim(event, "'"), "--", python, client)
 		out, _, err := inProcess(t, append(line, strings.Fields(args)...)...)
@@ -78,15 +74,11 @@ func startRedis(t *testing.T, folder string) string {
 		t.Skip("there is no redis-server")
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	_ = l.Close()
 	server := exec.Command(program, "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", folder)
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, server.Start())
 	t.Cleanup(func() {
 		_ = server.Process.Kill()
 		_ = server.Wait()

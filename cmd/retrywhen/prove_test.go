@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,9 +26,7 @@ import (
 func logServer(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	over := make(chan struct{})
 	var clients sync.WaitGroup
 	clients.Go(func() {
@@ -283,9 +282,7 @@ func TestProveReplaces(t *testing.T) {
 		if p.args = []string{"sh", "-c", "echo $RETRYWHEN_" + name + " $PYTHONUNBUFFERED"}; runtime.GOOS == "windows" {
 			p.args = []string{"cmd", "/c", "echo %RETRYWHEN_" + name + "% %PYTHONUNBUFFERED%"}
 		}
-		if err := p.client(t.Context(), r, func(v string) { got = append(got, strings.TrimSpace(v)) }); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.client(t.Context(), r, func(v string) { got = append(got, strings.TrimSpace(v)) }))
 	}
 	if want := []string{"127.0.0.1:8080 1", "127.0.0.1 1", "8080 1", "abc 1", "db:5432 1"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
@@ -353,9 +350,7 @@ func TestProveParallel(t *testing.T) {
 		c := newProve()
 		var p prover
 		target := prove.Target{Server: "a:1", Events: 1, Every: 1, Within: 1, Quiet: 1, Stop: 1, Places: 1}
-		if err := c.ParseFlags(strings.Split(args, "|")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.ParseFlags(strings.Split(args, "|")))
 		p.args = c.Flags().Args()
 		p.event, _ = c.Flags().GetString("event")
 		p.before, _ = c.Flags().GetString("before")
@@ -375,5 +370,31 @@ func TestProveDefaults(t *testing.T) {
 	})
 	if want := "events=12 every=100ms parallel=64 places=24 quiet=2s stop=5s within=30s "; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestProveBar(t *testing.T) {
+	t.Setenv("COLUMNS", "50")
+	var out bytes.Buffer
+	b := &bar{out: &out, terminal: true}
+	b.show(0, 4)
+	b.show(1, 4)
+	b.print("lost: something")
+	b.show(4, 4)
+	b.clear()
+	const line = "\r\x1b[K"
+	want := line + "0 of 4 scenarios, 0 findings   0 % [             ]" + line + "1 of 4 scenarios, 0 findings  25 % [===          ]" +
+		line + "lost: something\n" + line + "1 of 4 scenarios, 0 findings  25 % [===          ]" +
+		line + "4 of 4 scenarios, 1 finding 100 % [==============]" + line
+	if out.String() != want {
+		t.Errorf("got\n%q, want\n%q", out.String(), want)
+	}
+	var nothing bytes.Buffer
+	plain := newBar(&nothing)
+	plain.show(1, 2)
+	plain.print("lost: something")
+	plain.clear()
+	if nothing.String() != "lost: something\n" {
+		t.Errorf("without a terminal %q", nothing.String())
 	}
 }

@@ -64,9 +64,7 @@ func TestMeasureDiesOfASignal(t *testing.T) {
 		folder := t.TempDir()
 		started := func() []os.DirEntry {
 			all, err := os.ReadDir(folder)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			return all
 		}
 		p := command(t, append([]string{"measure", "--stop=200ms"}, asChild(t, "measured", "deaf", "{url}")...)...)

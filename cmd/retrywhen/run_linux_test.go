@@ -24,9 +24,7 @@ func TestRunStops(t *testing.T) {
 		t.Error(got)
 	}
 	var info unix.Siginfo
-	if err := unix.Waitid(unix.P_PID, p.Process.Pid, &info, unix.WSTOPPED, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, unix.Waitid(unix.P_PID, p.Process.Pid, &info, unix.WSTOPPED, nil))
 	p.signal(t, syscall.SIGCONT)
 	if got := p.line(t); got != "got "+syscall.SIGCONT.String() {
 		t.Error(got)
@@ -42,13 +40,9 @@ func TestRunSaysNothingOfAStopByTheUser(t *testing.T) {
 	args := asChild(t, "default")[1:]
 	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c := child{}
-	if err := c.start(cmd, false); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.start(cmd, false))
 	defer func() { _, _ = cmd.Process.Kill(), cmd.Wait() }()
 	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil { // it is ready
 		t.Fatal(err)
@@ -56,9 +50,7 @@ func TestRunSaysNothingOfAStopByTheUser(t *testing.T) {
 	wait := func() {
 		t.Helper()
 		var info unix.Siginfo
-		if err := unix.Waitid(unix.P_PID, cmd.Process.Pid, &info, unix.WSTOPPED|unix.WNOWAIT, nil); err != nil {
-			t.Fatal(err)
-		}
+		must(t, unix.Waitid(unix.P_PID, cmd.Process.Pid, &info, unix.WSTOPPED|unix.WNOWAIT, nil))
 	}
 	c.pass(syscall.SIGTSTP)
 	wait()
@@ -67,17 +59,13 @@ func TestRunSaysNothingOfAStopByTheUser(t *testing.T) {
 		t.Error("a forwarded stop is reported")
 	}
 	c.pass(syscall.SIGCONT)
-	if err := cmd.Process.Signal(syscall.SIGTSTP); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Process.Signal(syscall.SIGTSTP))
 	wait()
 	if c.noticed() {
 		t.Error("a ^Z is reported")
 	}
 	c.pass(syscall.SIGCONT)
-	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Process.Signal(syscall.SIGSTOP))
 	wait()
 	if !c.noticed() || c.noticed() {
 		t.Error("want a stop from elsewhere reported, once")
@@ -135,13 +123,9 @@ func openTerminal(t *testing.T) (terminal, tty *os.File) {
 	if err == nil {
 		err = unix.IoctlSetPointerInt(int(terminal.Fd()), unix.TIOCSPTLCK, 0)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = tty.Close() })
 	return terminal, tty
 }
@@ -155,9 +139,7 @@ func asProcess1(t *testing.T, args ...string) (p *proc, out io.Reader) {
 		p.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
 	}
 	out, err := p.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := p.Start(); errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOSPC) {
 		t.Skip("no process namespaces here:", err)
 	} else if err != nil {

@@ -29,13 +29,9 @@ func TestRunRetriesUntilSuccess(t *testing.T) {
 
 func TestRunEndsWithTheCommandsExitCode(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "plain")
-	if err := os.WriteFile(file, []byte("no program"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte("no program"), 0o600))
 	script := filepath.Join(t.TempDir(), "script")
-	if err := os.WriteFile(script, []byte("#!/no/such/interpreter\n"), 0o700); err != nil { //nolint:gosec // it is to be run
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(script, []byte("#!/no/such/interpreter\n"), 0o700)) //nolint:gosec // it is to be run
 	tests := map[string]struct {
 		args []string
 		code int
@@ -104,13 +100,9 @@ func TestRunUntilFailure(t *testing.T) {
 
 func TestRunReadsAFileAnew(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "in")
-	if err := os.WriteFile(name, []byte("first line\nrest"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(name, []byte("first line\nrest"), 0o600))
 	in, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = in.Close() }()
 	if _, err := in.Seek(int64(len("first line\n")), 0); err != nil {
 		t.Fatal(err)
@@ -161,9 +153,7 @@ func TestRunReportsInputThatNobodyReads(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in, out, err := os.Pipe()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer func() { _, _ = in.Close(), out.Close() }()
 			fmt.Fprint(out, "abcdef")
 			if !test.open {
@@ -184,9 +174,7 @@ func TestRunGivesAPipeToEachAttempt_ThatGoesOn(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "runs")
 	p := command(t, append([]string{"run", "-q", "--backoff", quick}, asChild(t, "lines", file, "2")...)...)
 	in, err := p.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p.start(t)
 	fmt.Fprintln(in, "one")
 	if got := p.line(t) + p.line(t); got != "oneone" {
@@ -196,9 +184,7 @@ func TestRunGivesAPipeToEachAttempt_ThatGoesOn(t *testing.T) {
 	if got := p.line(t); got != "two" {
 		t.Errorf("the second attempt goes on with %q", got)
 	}
-	if err := in.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, in.Close())
 	if rest, code := p.end(t); rest != "" || code != 0 {
 		t.Errorf("then %q, exit code %d", rest, code)
 	}

@@ -61,9 +61,7 @@ func TestRunEndsWhenItsOutputHasNoReader(t *testing.T) {
 			p := command(t, append([]string{"run", "--backoff=constant d=1h"}, test.args...)...)
 			p.start(t)
 			p.line(t)
-			if err := p.pipe.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, p.pipe.Close())
 			_ = p.Wait()
 			want := "retrywhen: " + test.want + ": nobody reads its output\n"
 			if code := p.ProcessState.ExitCode(); code != test.code || p.err.String() != want {
@@ -133,9 +131,7 @@ func TestRunAnnouncesNothingAfterAnInterrupt(t *testing.T) {
 		p := command(t, append([]string{"run", "--foreground", "--backoff=constant d=1h"}, asChild(t, "default")...)...)
 		p.start(t)
 		p.line(t)
-		if err := syscall.Kill(-p.Process.Pid, syscall.SIGINT); err != nil {
-			t.Fatal(err)
-		}
+		must(t, syscall.Kill(-p.Process.Pid, syscall.SIGINT))
 		p.diesBy(t, syscall.SIGINT)
 		if p.err.Len() > 0 {
 			t.Fatalf("stderr %q", p.err.String())
@@ -205,21 +201,15 @@ func timeoutEndsSoftly(t *testing.T, stopped bool) {
 	args := asChild(t, "trap", "0")[1:]
 	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var c child
-	if err := c.start(cmd, false); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.start(cmd, false))
 	in := bufio.NewReader(out)
 	if _, err := in.ReadString('\n'); err != nil { // it is ready
 		t.Fatal(err)
 	}
 	if stopped {
-		if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cmd.Process.Signal(syscall.SIGSTOP))
 		if _, err := syscall.Wait4(cmd.Process.Pid, nil, syscall.WUNTRACED, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -248,9 +238,7 @@ func TestRunLeavesNoFile(t *testing.T) {
 
 func TestRunNamesAMissingInterpreter(t *testing.T) {
 	folder := t.TempDir()
-	if err := os.WriteFile(folder+"/script", []byte("#!/no/such/interpreter\n"), 0o700); err != nil { //nolint:gosec // it is to be run
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(folder+"/script", []byte("#!/no/such/interpreter\n"), 0o700)) //nolint:gosec // it is to be run
 	t.Setenv("PATH", folder+":"+os.Getenv("PATH"))
 	_, errOut, code := result(t, "run", "--", "script")
 	if errOut != "retrywhen: script: its interpreter, in the first line, does not exist\n" || code != 127 {
@@ -261,9 +249,7 @@ func TestRunNamesAMissingInterpreter(t *testing.T) {
 // The limit of an attempt that has ended does not reach the next one.
 func TestRunTimeoutOfAnEndedAttempt(t *testing.T) {
 	ended := exec.CommandContext(t.Context(), "true")
-	if err := ended.Run(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, ended.Run())
 	synctest.Test(t, func(t *testing.T) {
 		c := child{process: ended.Process}
 		before, after := c.limit(time.Second, time.Second), c.limit(time.Minute, time.Second)
@@ -316,9 +302,7 @@ func TestRunEndsACommandThatIsStopped(t *testing.T) {
 	if _, err := fmt.Sscanf(p.line(t), "ready %d", &pid); err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Kill(pid, syscall.SIGSTOP))
 	p.signal(t, syscall.SIGTERM)
 	p.diesBy(t, syscall.SIGTERM)
 }
@@ -336,9 +320,7 @@ func TestSimInterrupt(t *testing.T) {
 
 func (p *proc) signal(t *testing.T, s syscall.Signal) {
 	t.Helper()
-	if err := p.Process.Signal(s); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.Process.Signal(s))
 }
 
 // diesBy waits for the process, which must die by the signal, and returns the rest of stdout.
@@ -373,9 +355,7 @@ func killReady(t *testing.T, line string) {
 	if _, err := fmt.Sscanf(line, "ready %d", &pid); err != nil {
 		t.Fatalf("%q: %v", line, err)
 	}
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Kill(pid, syscall.SIGKILL))
 }
 
 // A failure of run itself, which is neither the command's nor wrong usage, has its own exit code, as with timeout(1).
@@ -385,9 +365,7 @@ func TestRunThatCannotStartAProcess(t *testing.T) {
 		t.Skip("no sh")
 	}
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c := exec.CommandContext(t.Context(), shell, "-c", `ulimit -n 6; exec "$0" run --limit=0 -- "$0"`, self)
 	c.Env = append(os.Environ(), "RETRYWHEN_TEST_MAIN=1")
 	out, err := c.CombinedOutput()

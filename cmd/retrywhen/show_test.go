@@ -20,9 +20,7 @@ func TestShow(t *testing.T) {
 		" 3      2s      3s      4s       5.25s",
 		" 4      4s      6s      8s       11.3s",
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	got := strings.Split(out, "\n")
 	for i, line := range want { // the tests of package console cover the bars
 		if i >= len(got) || !strings.HasPrefix(got[i], line) {
@@ -74,9 +72,7 @@ func TestShowJSONAndCSV(t *testing.T) {
 			Least, Median, Most, Cumulative time.Duration
 		}
 	}
-	if err := json.Unmarshal([]byte(out), &got); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(out), &got))
 	if err != nil || len(got) != 2 || got[0].Name != "a" || got[0].Rows[1].Cumulative != 3*time.Second || got[1].Rows[0].Most != 5*time.Millisecond ||
 		got[1].Go != "var policy = retry.New(backoff.Constant(5*time.Millisecond))" {
 		t.Errorf("%v %+v", err, got)
@@ -105,9 +101,7 @@ func TestPicturesAndPages(t *testing.T) {
 					t.Fatalf("%s: %v, %q, %q", ext, err, out, errOut)
 				}
 				b, err := os.ReadFile(file)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				begins := map[string]string{"svg": "<svg ", "html": "<!doctype html>"}[ext]
 				if !strings.HasPrefix(string(b), begins) || strings.Contains(string(b[:min(len(b), 100_000)]), "NaN ") {
 					t.Errorf("%s: %d bytes that begin with %.40q", ext, len(b), b)
@@ -122,9 +116,7 @@ func TestPicturesAndPages(t *testing.T) {
 
 func TestShowRefuses(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "a.svg")
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(folder, 0o700))
 	tests := map[string]refusal{
 		"nothing":         {nil, []string{"show: no policy given", "exponential base=100ms"}},
 		"a curve":         {[]string{"linaer d=1s"}, []string{`"linaer"`, "did you mean linear?"}},

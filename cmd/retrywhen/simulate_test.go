@@ -21,9 +21,7 @@ import (
 func TestGRPCInManyProcesses(t *testing.T) {
 	_ = os.Getenv("RETRYWHEN_DOCUMENTS") // so that the test is not cached when a document changes: .ci/run
 	document, err := os.ReadFile("../../docs/choosing.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	out, _, err := inProcess(t, "sim", "overload", "--runs", "60", "--json", "grpc processes=200")
 	var got struct {
 		Strategies []struct{ Runs sim.BoundaryPoint }
@@ -50,9 +48,7 @@ func TestWriteFileIsWholeOrNothing(t *testing.T) {
 	if left, _ := os.ReadDir(folder); !errors.Is(err, errors.ErrUnsupported) || len(left) > 0 {
 		t.Errorf("%v, %v: want the error, and no file", err, left)
 	}
-	if err := writeFile(name, func(w io.Writer) error { _, err := io.WriteString(w, "all"); return err }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, writeFile(name, func(w io.Writer) error { _, err := io.WriteString(w, "all"); return err }))
 	left, _ := os.ReadDir(folder)
 	info, err := os.Stat(name)
 	if text, _ := os.ReadFile(name); err != nil || string(text) != "all" || len(left) != 1 || info.Mode().Perm()&0o444 != 0o444 {

@@ -292,9 +292,7 @@ func (f forms) compare(t *testing.T, flag string) {
 	}
 	var numbers []float64
 	var all any
-	if err := json.Unmarshal([]byte(f.json), &all); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(f.json), &all))
 	collect(all, &numbers)
 	tables, _ := f.numbers.(map[string]any)["tables"].([]any)
 	for i, table := range tables {
