@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -85,18 +86,13 @@ func (w *writer) table(title, text string, columns ...string) {
 	w.printf("\n## %s\n\n%s\n\n| %s |\n%s|\n", title, text, strings.Join(columns, " | "), strings.Repeat("|---", len(columns)))
 }
 
+// library is the part of a subject's name that its version follows: the rest says how it is used.
+var library = regexp.MustCompile("^[^,`]*[^,` ]")
+
 func (w *writer) row(s subject, cells []string) {
 	name := s.name
-	if version := w.module(s.module).Version; version != "" && !strings.Contains(name, ",") {
-		// The version follows the library's name.
-		library, way, _ := strings.Cut(name, " `")
-		name = library + " " + version
-		if way != "" {
-			name += " `" + way
-		}
-	} else if version != "" {
-		library, way, _ := strings.Cut(name, ",")
-		name = library + " " + version + "," + way
+	if version := w.module(s.module).Version; version != "" {
+		name = library.ReplaceAllString(name, "${0} "+version)
 	}
 	w.printf("| %s | %s |\n", name, strings.Join(cells, " | "))
 }
