@@ -53,28 +53,36 @@ func Logs(client *http.Client, daemon, container string, start Position, silence
 			defer log.Close()
 			stream.Works(ctx)
 			for skip := at.Lines; ; {
-				var head [8]byte // the kind of output, and the length of what follows
-				if _, err := io.ReadFull(log, head[:]); err == io.EOF {
+				switch l, err := read(log); {
+				case err == io.EOF:
 					return nil
-				} else if err != nil {
+				case err != nil:
 					return err
-				}
-				text := make([]byte, binary.BigEndian.Uint32(head[4:]))
-				if _, err := io.ReadFull(log, text); err != nil {
-					return fmt.Errorf("docker: a line is cut: %w", err)
-				}
-				when, line, _ := strings.Cut(strings.TrimSuffix(string(text), "\n"), " ")
-				l := Line{Text: line}
-				if l.At, err = time.Parse(time.RFC3339Nano, when); err != nil {
-					return stream.Permanent(err)
-				}
-				if l.At.Equal(at.At) && skip > 0 {
+				case l.At.Equal(at.At) && skip > 0:
 					skip--
-				} else if !yield(l) {
+				case !yield(l):
 					return nil
 				}
 			}
 		}).Timeout(silence)
 	}
 	return operators.Resume(start, open, After, policy)
+}
+
+// read reads a line. The error is io.EOF if the log is over.
+func read(log io.Reader) (l Line, err error) {
+	var head [8]byte // the kind of output, and the length of what follows
+	if _, err := io.ReadFull(log, head[:]); err != nil {
+		return l, err
+	}
+	text := make([]byte, binary.BigEndian.Uint32(head[4:]))
+	if _, err := io.ReadFull(log, text); err != nil {
+		return l, fmt.Errorf("docker: a line is cut: %w", err)
+	}
+	when, line, _ := strings.Cut(strings.TrimSuffix(string(text), "\n"), " ")
+	l.Text = line
+	if l.At, err = time.Parse(time.RFC3339Nano, when); err != nil {
+		return l, stream.Permanent(err)
+	}
+	return l, nil
 }

@@ -107,6 +107,23 @@ func (t *Topics) at(e Event, taken bool) bool {
 	return is
 }
 
+// send sends what is to be subscribed and no longer, until ctx ends or a message cannot be sent.
+func (t *Topics) send(ctx context.Context, conn *websocket.Conn) {
+	for sent := map[string]int{}; ; {
+		messages, changed := t.next(sent)
+		for _, m := range messages {
+			if wsjson.Write(ctx, conn, m) != nil {
+				return
+			}
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // Events returns the events of the topics. An attempt fails if nothing comes within silence, not even a heartbeat. A
 // position moves when the consumer has taken the event.
 func (t *Topics) Events(client *http.Client, url string, silence time.Duration, policy stream.RetryHandler) stream.Stream[Event] {
@@ -124,19 +141,7 @@ func (t *Topics) Events(client *http.Client, url string, silence time.Duration, 
 		var writer sync.WaitGroup
 		writer.Go(func() {
 			defer stop() // ends the reading if a message cannot be sent
-			for sent := map[string]int{}; ; {
-				messages, changed := t.next(sent)
-				for _, m := range messages {
-					if wsjson.Write(ctx, conn, m) != nil {
-						return
-					}
-				}
-				select {
-				case <-changed:
-				case <-ctx.Done():
-					return
-				}
-			}
+			t.send(ctx, conn)
 		})
 		defer writer.Wait()
 		defer stop()
