@@ -94,16 +94,10 @@ var fields = []field{
 	integer("fleet", "Number of processes", func(s *State) *int { return &s.Fleet }, 1, MaxFleet),
 	duration("served", "Target: all served within", func(s *State) *time.Duration { return &s.Served }, 0, MaxDown),
 	duration("wait", "Target: first wait at most", func(s *State) *time.Duration { return &s.Wait }, 0, MaxDown),
-	{
-		"seed", "Seed",
-		func(s *State, text string) bool {
-			n, err := strconv.ParseUint(text, 10, 32)
-			s.Seed = n
-			return err == nil
-		},
-		func(s *State) string { return strconv.FormatUint(s.Seed, 10) },
-		"a whole number from 0 to 4294967295",
-	},
+	parsed("seed", "Seed", func(s *State) *uint64 { return &s.Seed }, func(text string) (uint64, bool) {
+		n, err := strconv.ParseUint(text, 10, 32)
+		return n, err == nil
+	}, func(n uint64) string { return strconv.FormatUint(n, 10) }, "a whole number from 0 to 4294967295"),
 }
 
 // Tab is a tab of the page.
@@ -120,44 +114,39 @@ const (
 // Tabs are all tabs, in the order of the page.
 var Tabs = []Tab{TabRecover, TabChoose, TabOutage}
 
-func integer(name, label string, of func(*State) *int, least, most int) field {
+// parsed is a parameter that sets a field of the State.
+func parsed[T any](name, label string, of func(*State) *T, read func(text string) (v T, ok bool), write func(T) string, want string) field {
 	return field{
 		name, label,
-		func(s *State, text string) bool {
-			n, err := strconv.Atoi(text)
-			*of(s) = n
-			return err == nil && least <= n && n <= most
+		func(s *State, text string) (ok bool) {
+			*of(s), ok = read(text)
+			return ok
 		},
-		func(s *State) string { return strconv.Itoa(*of(s)) },
-		fmt.Sprintf("a whole number from %d to %d", least, most),
+		func(s *State) string { return write(*of(s)) },
+		want,
 	}
+}
+
+func integer(name, label string, of func(*State) *int, least, most int) field {
+	return parsed(name, label, of, func(text string) (int, bool) {
+		n, err := strconv.Atoi(text)
+		return n, err == nil && least <= n && n <= most
+	}, strconv.Itoa, fmt.Sprintf("a whole number from %d to %d", least, most))
 }
 
 // share is a parameter that is a share in percent.
 func share(name, label string, of func(*State) *float64) field {
-	return field{
-		name, label,
-		func(s *State, text string) bool {
-			x, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(text, "%")), 64)
-			*of(s) = x / 100
-			return err == nil && x >= 0 && x <= 100
-		},
-		func(s *State) string { return strconv.FormatFloat(100**of(s), 'g', -1, 64) + "%" },
-		"a share from 0% to 100%",
-	}
+	return parsed(name, label, of, func(text string) (float64, bool) {
+		x, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(text, "%")), 64)
+		return x / 100, err == nil && x >= 0 && x <= 100
+	}, func(x float64) string { return strconv.FormatFloat(100*x, 'g', -1, 64) + "%" }, "a share from 0% to 100%")
 }
 
 func duration(name, label string, of func(*State) *time.Duration, least, most time.Duration) field {
-	return field{
-		name, label,
-		func(s *State, text string) bool {
-			d, err := time.ParseDuration(text)
-			*of(s) = d
-			return err == nil && least <= d && d <= most
-		},
-		func(s *State) string { return of(s).String() },
-		fmt.Sprintf("a duration from %v to %v", least, most),
-	}
+	return parsed(name, label, of, func(text string) (time.Duration, bool) {
+		d, err := time.ParseDuration(text)
+		return d, err == nil && least <= d && d <= most
+	}, time.Duration.String, fmt.Sprintf("a duration from %v to %v", least, most))
 }
 
 // Problem is an invalid part of an address.
@@ -261,23 +250,16 @@ func (s State) Query() url.Values {
 
 // durations is a parameter with a list of durations.
 func durations(name, label string, of func(*State) *[]time.Duration, most int, longest time.Duration) field {
-	return field{
-		name, label,
-		func(s *State, text string) bool {
-			var list []time.Duration
-			for part := range strings.SplitSeq(text, ",") {
-				d, err := time.ParseDuration(strings.TrimSpace(part))
-				if err != nil || d < 0 || d > longest {
-					return false
-				}
-				list = append(list, d)
+	return parsed(name, label, of, func(text string) (list []time.Duration, ok bool) {
+		for part := range strings.SplitSeq(text, ",") {
+			d, err := time.ParseDuration(strings.TrimSpace(part))
+			if err != nil || d < 0 || d > longest {
+				return nil, false
 			}
-			*of(s) = list
-			return len(list) <= most
-		},
-		func(s *State) string { return joined(*of(s)) },
-		fmt.Sprintf("one to %d durations up to %s, as in 2s,1m", most, axis.Time(longest)),
-	}
+			list = append(list, d)
+		}
+		return list, len(list) <= most
+	}, joined, fmt.Sprintf("one to %d durations up to %s, as in 2s,1m", most, axis.Time(longest)))
 }
 
 // joined returns durations as a list for an address or a flag.
