@@ -21,11 +21,11 @@ var ceilings = []struct {
 	most   int
 	in, no []string
 }{
-	{"whole repository", "code", 40300, []string{""}, nil},
+	{"whole repository", "code", 40120, []string{""}, nil},
 	{"whole repository", "tests", 87600, []string{""}, nil},
-	{"core, streamtest, reconnecttest and prove", "code", 18400, []string{"stream/", "operators/", "retry/", "backoff/", "jitter/", "internal/",
+	{"core, streamtest, reconnecttest and prove", "code", 18340, []string{"stream/", "operators/", "retry/", "backoff/", "jitter/", "internal/",
 		"streamtest/", "reconnecttest/", "prove/"}, nil},
-	{"cmd and sim without prove and measure", "code", 9400, []string{"cmd/", "sim/"}, []string{"cmd/retrywhen/prove", "cmd/retrywhen/measure"}},
+	{"cmd and sim without prove and measure", "code", 9350, []string{"cmd/", "sim/"}, []string{"cmd/retrywhen/prove", "cmd/retrywhen/measure"}},
 	{"durable", "code", 3960, []string{"durable/"}, nil},
 }
 
