@@ -63,38 +63,43 @@ func Follow(client *http.Client, relay string, filter map[string]any, start Posi
 			if err := wsjson.Write(ctx, conn, []any{"REQ", "feed", ask}); err != nil {
 				return err
 			}
-			var history []Event
-			for live := false; ; {
-				var message []json.RawMessage
-				if err := wsjson.Read(ctx, conn, &message); err != nil {
-					return err
-				}
-				kind, event, err := parse(message)
-				switch {
-				case err != nil:
-					return err
-				case kind == "EOSE": // the history's end
-					live = true
-					slices.Reverse(history)
-					slices.SortStableFunc(history, func(a, b Event) int { return cmp.Compare(a.CreatedAt, b.CreatedAt) })
-					stream.Works(ctx)
-					for _, e := range history {
-						if !yield(e) {
-							return nil
-						}
-					}
-				case kind != "EVENT", event.CreatedAt > time.Now().Add(time.Minute).Unix():
-				case event.CreatedAt == at.Second && slices.Contains(at.IDs, event.ID): // it was taken
-				case !live:
-					history = append(history, event)
-				case !yield(event):
-					return nil
-				}
-			}
+			return deliver(ctx, conn, at, yield)
 		}
 		return connection.Timeout(silence)
 	}
 	return operators.Resume(start, open, After, policy)
+}
+
+// deliver yields what the relay sends after a position: first the history, in order.
+func deliver(ctx context.Context, conn *websocket.Conn, at Position, yield func(Event) bool) error {
+	var history []Event
+	for live := false; ; {
+		var message []json.RawMessage
+		if err := wsjson.Read(ctx, conn, &message); err != nil {
+			return err
+		}
+		kind, event, err := parse(message)
+		switch {
+		case err != nil:
+			return err
+		case kind == "EOSE": // the history's end
+			live = true
+			slices.Reverse(history)
+			slices.SortStableFunc(history, func(a, b Event) int { return cmp.Compare(a.CreatedAt, b.CreatedAt) })
+			stream.Works(ctx)
+			for _, e := range history {
+				if !yield(e) {
+					return nil
+				}
+			}
+		case kind != "EVENT", event.CreatedAt > time.Now().Add(time.Minute).Unix():
+		case event.CreatedAt == at.Second && slices.Contains(at.IDs, event.ID): // it was taken
+		case !live:
+			history = append(history, event)
+		case !yield(event):
+			return nil
+		}
+	}
 }
 
 // parse returns the kind of a message, and its event if it has one. A CLOSED is an error: the relay has ended the

@@ -82,55 +82,60 @@ var ErrRefused = errors.New("rabbitmq: the message was not confirmed")
 func Consume(links *retry.Shared[*Link], queue string, silence time.Duration, workers int, reconnect, each retry.Policy,
 	handle func(context.Context, Delivery) error) stream.Stream[Delivery] {
 	var deliveries stream.Stream[Delivery] = func(ctx context.Context, yield func(Delivery) bool) error {
-		return links.Try(ctx, func(ctx context.Context, l *Link) error {
-			consuming := limit(ctx, l.conn, silence)
-			defer consuming()
-			channel, err := l.conn.Channel()
-			if err != nil {
-				return links.Broken(err)
-			}
-			defer closeChannel(l.conn, channel)
-			if err := channel.Qos(2*workers, 0, false); err != nil {
-				return links.Broken(err)
-			}
-			closed := channel.NotifyClose(make(chan *amqp.Error, 1))
-			incoming, err := channel.Consume(queue, "", false, false, false, false, nil)
-			if err != nil {
-				return links.Broken(err)
-			}
-			consuming()
-			stream.Works(ctx) // although no message may come for hours
-			for proven := false; ; {
-				select {
-				case d, open := <-incoming: // until the channel is closed, or the broker cancels the consumer
-					if open && !channel.IsClosed() { // what amqp091-go still has comes again
-						if !proven { // the connection works: a break begins its waits anew
-							proven = links.Try(ctx, func(context.Context, *Link) error { return nil }) == nil
-						}
-						if !yield(Delivery{d, ctx}) {
-							return nil
-						}
-						continue
-					}
-				case <-ctx.Done():
-					return context.Cause(ctx)
-				}
-				err = amqp.ErrClosed
-				if len(closed) > 0 {
-					err = <-closed
-				}
-				if l.conn.IsClosed() {
-					return links.Broken(err)
-				}
-				return err
-			}
-		})
+		return links.Try(ctx, func(ctx context.Context, l *Link) error { return l.deliver(ctx, links, queue, silence, workers, yield) })
 	}
 	work := func(ctx context.Context, d Delivery) (Delivery, error) { return d, handle(ctx, d) }
 	o := operators.MapRetryOptions[Delivery]{Workers: workers, Context: func(_ context.Context, d Delivery) context.Context { return d.ctx }}
 	o.DeadLetter = func(_ context.Context, d Delivery, _ *retry.Error) error { _ = d.Reject(false); return nil } // not on a closed channel
 	done := operators.MapRetry(deliveries.RetryWhen(reconnect), each, work, o)
 	return done.Filter(func(d Delivery) bool { return d.Ack(false) == nil }) // in handle, a failed Ack would repeat the effect
+}
+
+// deliver yields the messages of the queue until the channel is closed.
+func (l *Link) deliver(ctx context.Context, links *retry.Shared[*Link], queue string, silence time.Duration, workers int, yield func(Delivery) bool) error {
+	consuming := limit(ctx, l.conn, silence)
+	defer consuming()
+	channel, err := l.conn.Channel()
+	if err != nil {
+		return links.Broken(err)
+	}
+	defer closeChannel(l.conn, channel)
+	if err := channel.Qos(2*workers, 0, false); err != nil {
+		return links.Broken(err)
+	}
+	closed := channel.NotifyClose(make(chan *amqp.Error, 1))
+	incoming, err := channel.Consume(queue, "", false, false, false, false, nil)
+	if err != nil {
+		return links.Broken(err)
+	}
+	consuming()
+	stream.Works(ctx) // although no message may come for hours
+	for proven := false; ; {
+		var d amqp.Delivery
+		open := false
+		select {
+		case d, open = <-incoming: // until the channel is closed, or the broker cancels the consumer
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if !open || channel.IsClosed() { // what amqp091-go still has comes again
+			break
+		}
+		if !proven { // the connection works: a break begins its waits anew
+			proven = links.Try(ctx, func(context.Context, *Link) error { return nil }) == nil
+		}
+		if !yield(Delivery{d, ctx}) {
+			return nil
+		}
+	}
+	err = amqp.ErrClosed
+	if len(closed) > 0 {
+		err = <-closed
+	}
+	if l.conn.IsClosed() {
+		return links.Broken(err)
+	}
+	return err
 }
 
 // soon is how long the broker may take for a channel that is left.
