@@ -70,46 +70,16 @@ type partition struct {
 // and begins at the committed offsets.
 func records(topic string, options []kgo.Opt) stream.Stream[delivery] {
 	return func(ctx context.Context, yield func(delivery) bool) error {
-		var mu sync.Mutex
-		held := map[int32]*partition{}
-		assigned := func(_ context.Context, _ *kgo.Client, topics map[string][]int32) {
-			mu.Lock()
-			defer mu.Unlock()
-			for _, n := range topics[topic] {
-				p := &partition{busy: make(chan struct{}, 1)}
-				p.ctx, p.end = context.WithCancelCause(ctx)
-				held[n] = p
-			}
-		}
-		revoked := func(_ context.Context, _ *kgo.Client, topics map[string][]int32) {
-			for _, n := range topics[topic] {
-				mu.Lock()
-				p := held[n]
-				delete(held, n)
-				mu.Unlock()
-				if p != nil {
-					p.end(ErrRevoked)
-					p.busy <- struct{}{} // waits for the handler
-				}
-			}
-		}
+		m := &member{topic: topic, ctx: ctx, held: map[int32]*partition{}}
 		client, err := kgo.NewClient(append(slices.Clone(options), kgo.ConsumeTopics(topic), kgo.DisableAutoCommit(),
-			kgo.OnPartitionsAssigned(assigned), kgo.OnPartitionsRevoked(revoked), kgo.OnPartitionsLost(revoked))...)
+			kgo.OnPartitionsAssigned(m.assigned), kgo.OnPartitionsRevoked(m.revoked), kgo.OnPartitionsLost(m.revoked))...)
 		if err != nil {
 			return stream.Permanent(err)
 		}
 		defer client.Close()
 		for {
 			fetches := client.PollFetches(ctx)
-			mu.Lock()
-			var all []delivery
-			fetches.EachRecord(func(r *kgo.Record) {
-				if p := held[r.Partition]; p != nil {
-					all = append(all, delivery{p, client, r})
-				}
-			})
-			mu.Unlock()
-			for _, d := range all {
+			for _, d := range m.deliveries(client, fetches) {
 				if !yield(d) {
 					return nil
 				}
@@ -119,4 +89,47 @@ func records(topic string, options []kgo.Opt) stream.Stream[delivery] {
 			}
 		}
 	}
+}
+
+// member is one run of records.
+type member struct {
+	topic string
+	ctx   context.Context
+	mu    sync.Mutex
+	held  map[int32]*partition
+}
+
+func (m *member) assigned(_ context.Context, _ *kgo.Client, topics map[string][]int32) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, n := range topics[m.topic] {
+		p := &partition{busy: make(chan struct{}, 1)}
+		p.ctx, p.end = context.WithCancelCause(m.ctx)
+		m.held[n] = p
+	}
+}
+
+func (m *member) revoked(_ context.Context, _ *kgo.Client, topics map[string][]int32) {
+	for _, n := range topics[m.topic] {
+		m.mu.Lock()
+		p := m.held[n]
+		delete(m.held, n)
+		m.mu.Unlock()
+		if p != nil {
+			p.end(ErrRevoked)
+			p.busy <- struct{}{} // waits for the handler
+		}
+	}
+}
+
+// deliveries returns the fetched records of the partitions that it holds.
+func (m *member) deliveries(client *kgo.Client, fetches kgo.Fetches) (all []delivery) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	fetches.EachRecord(func(r *kgo.Record) {
+		if p := m.held[r.Partition]; p != nil {
+			all = append(all, delivery{p, client, r})
+		}
+	})
+	return all
 }

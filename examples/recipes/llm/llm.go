@@ -57,25 +57,32 @@ func Resumed[P any](client *http.Client, start P, request func(ctx context.Conte
 // part is an event of an answer, or a line without one: the zero part.
 type part struct{ data, token string }
 
+// respond returns a response with status 200.
+func respond(ctx context.Context, client *http.Client, request func(context.Context) (*http.Request, error)) (*http.Response, error) {
+	r, err := request(ctx)
+	if err != nil {
+		return nil, err
+	}
+	response, err := client.Do(r)
+	if err != nil || response.StatusCode == http.StatusOK {
+		return response, err
+	}
+	defer response.Body.Close()
+	failure := retryhttp.NewStatusError(response) // dictates Retry-After
+	if response.StatusCode < 500 && response.StatusCode != http.StatusTooManyRequests {
+		return nil, stream.Permanent(failure)
+	}
+	return nil, failure
+}
+
 // parts returns the events of one response.
 func parts(client *http.Client, request func(context.Context) (*http.Request, error), parse Parse) stream.Stream[part] {
 	return func(ctx context.Context, yield func(part) bool) error {
-		r, err := request(ctx)
-		if err != nil {
-			return err
-		}
-		response, err := client.Do(r)
+		response, err := respond(ctx, client, request)
 		if err != nil {
 			return err
 		}
 		defer response.Body.Close()
-		if response.StatusCode != http.StatusOK {
-			failure := retryhttp.NewStatusError(response) // dictates Retry-After
-			if response.StatusCode < 500 && response.StatusCode != http.StatusTooManyRequests {
-				return stream.Permanent(failure)
-			}
-			return failure
-		}
 		name, data, wait := "", []string(nil), uint64(0)
 		for body := bufio.NewReader(response.Body); ; {
 			line, err := body.ReadString('\n') // a Scanner would deliver half a token when the connection is cut
