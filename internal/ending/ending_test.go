@@ -124,6 +124,7 @@ func TestAdds(t *testing.T) {
 		"two ends":                      {errors.Join(errCause, context.Canceled), false},
 		"what claims to be an end":      {late{}, true},
 		"a wrapper of nothing":          {fmt.Errorf("read: %w", error(nil)), true},
+		"a wrapper of nothing twice":    {fmt.Errorf("read: %w, %w", error(nil), error(nil)), true},
 		"wrapped twice, then the end":   {fmt.Errorf("a: %w", fmt.Errorf("b: %w", errCause)), false},
 		"wrapped twice, then a failure": {fmt.Errorf("a: %w", fmt.Errorf("b: %w", io.EOF)), true},
 	} {
@@ -182,5 +183,10 @@ func TestConsumer(t *testing.T) {
 	cancel(cause)
 	if err := ending.NewConsumer[int](nil).End(ctx, failure); !errors.Is(err, cause) || !errors.Is(err, failure) || !errors.Is(err, context.Canceled) {
 		t.Error(err)
+	}
+	calls, stopped := 0, false
+	yield := ending.Until(&stopped, func(int) bool { calls++; return false })
+	if yield(1) || yield(2) || calls != 1 || !stopped {
+		t.Error(calls, stopped)
 	}
 }
