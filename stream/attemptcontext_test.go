@@ -268,6 +268,7 @@ func TestWorks_OlderFailuresAreOver(t *testing.T) {
 					return c.end
 				}
 				<-ctx.Done()
+				stream.Works(ctx) // too late
 				return ctx.Err()
 			})
 			if err := s.Retry(1).ForEach(ctx, func(int) {}); err == nil || errors.Is(err, errBoom) == c.works {
