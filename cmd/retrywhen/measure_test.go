@@ -137,6 +137,7 @@ func TestMeasureTable(t *testing.T) {
 			{Way: "408", Requests: 2, Waits: ms(997), How: "succeeds after 998ms"},
 			{Way: "429", Requests: 2, Waits: ms(1012), How: "succeeds after 1.01s"},
 			{Way: "400", Requests: 1, How: "fails at once"},
+			{Way: "401", Requests: 2, How: "fails after 1s"},
 			{Way: "silence", Requests: 1, How: "still waits after 31s, and does not end when it is told to, nor later"},
 		},
 		Findings: []prove.Finding{{Kind: prove.Silent, Where: "silence", What: "it still waits", Mend: "is there a timeout?", Scenarios: 2, Shown: 2, Known: "it is slow"}},
@@ -147,6 +148,7 @@ undisturbed                         1                             succeeds
 503 throughout                     17  1s 2s 4.01s 8.12s 16s 30s  goes on after 31s
 408 429                             2  997ms                      succeeds after 998ms
 400                                 1                             fails at once
+401                                 2                             fails after 1s
 silence                             1                             still waits after 3…
 
 silent: silence: it still waits; is there a timeout? (2 of 2 such scenarios); known: it is slow
