@@ -35,14 +35,21 @@ func TestProveLanguages(t *testing.T) {
 			args := proveArgs(t, "", "--ways="+test.ways, "--within=15s", "--places=8")
 			folder := filepath.Dir(args[len(args)-1])
 			args = append(args[:slices.Index(args, "--")+1], test.language, filepath.Join("testdata", "prove", test.file), "{host}", "{port}", filepath.Join(folder, "{run}"), test.fault)
-			out, errOut, err := inProcess(t, args...)
-			if tooBusy(t, err) {
-				return
-			}
-			code, ok := errors.AsType[exitCode](err)
-			lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
-			if err != nil && !ok || (code == 1) != (test.want != nil) || !slices.EqualFunc(lines[:len(lines)-1], test.want, begins) {
-				t.Errorf("%v\n%s\n%s\nwant %q", err, out, errOut, test.want)
+			for tries := 1; ; tries++ {
+				out, errOut, err := inProcess(t, args...)
+				if tooBusy(t, err) {
+					return
+				}
+				code, ok := errors.AsType[exitCode](err)
+				lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+				lines = slices.DeleteFunc(lines, func(line string) bool { return strings.HasSuffix(line, " the break did not take place") })
+				switch {
+				case (err == nil || ok) && (code == 1) == (test.want != nil) && slices.EqualFunc(lines[:len(lines)-1], test.want, begins):
+					return
+				case test.want != nil && tries < 5: // on a busy machine a connection may break elsewhere
+				default:
+					t.Fatalf("%v\n%s\n%s\nwant %q", err, out, errOut, test.want)
+				}
 			}
 		})
 	}
