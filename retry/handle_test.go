@@ -310,3 +310,21 @@ func TestOnWorks_Context(t *testing.T) {
 		}
 	}
 }
+
+// Each value refunds it once, in an attempt that fails later and in the last one.
+func TestAStreamRefundsTheBudget(t *testing.T) {
+	budget := retry.NewBudget(10, 2, 1)
+	attempts := 0
+	_, err := stream.Defer(func(context.Context) stream.Stream[int] {
+		switch attempts++; attempts {
+		case 1, 2, 3:
+			return stream.Fail[int](errBoom)
+		case 4:
+			return stream.Of(1, 2).Concat(stream.Fail[int](errBoom))
+		}
+		return stream.Of(3)
+	}).RetryWhen(every(0, retry.WithBudget(budget))).Collect(t.Context())
+	if err != nil || budget.Tokens() != 10-4*2+2+1 {
+		t.Errorf("%v, %v tokens; want 5", err, budget.Tokens())
+	}
+}

@@ -566,3 +566,31 @@ func BenchmarkAttemptFrom(b *testing.B) {
 		})
 	})
 }
+
+func TestHooksOfAKindComeInTheirOrder(t *testing.T) {
+	var told []string
+	tell := func(text string) { told = append(told, text) }
+	hooks := func(name string) retry.Option {
+		return retry.JoinOptions(
+			retry.OnAttempt(func(context.Context, retry.AttemptEnd) { tell("attempt" + name) }),
+			retry.OnRetry(func(context.Context, retry.Event) { tell("retry" + name) }),
+			retry.OnRecovered(func(context.Context, retry.Recovery) { tell("recovered" + name) }),
+			retry.OnGiveUp(func(context.Context, *retry.Error) { tell("gave up" + name) }),
+			retry.OnDone(func(context.Context, retry.Result) { tell("done" + name) }))
+	}
+	p := every(0, retry.Limit(1), hooks(" 1"), hooks(" 2"))
+	for _, fails := range []int{1, -1} {
+		c := calls{fails: fails}
+		_, _ = retry.Do(t.Context(), p, c.do)
+	}
+	var firsts []string
+	for i := 0; i+1 < len(told); i += 2 {
+		first := strings.TrimSuffix(told[i], " 1")
+		if firsts = append(firsts, first); told[i+1] != first+" 2" {
+			t.Errorf("%s comes before %s", told[i], told[i+1])
+		}
+	}
+	if got, want := strings.Join(firsts, ", "), "attempt, retry, attempt, recovered, done, attempt, retry, attempt, gave up, done"; got != want {
+		t.Errorf("it is %s, want %s", got, want)
+	}
+}
