@@ -218,6 +218,18 @@ func TestPlanned_InNoErrorOnceTheContextHasEnded(t *testing.T) {
 	}
 }
 
+// Without a sign of life it is a failure, and in the error.
+func TestPlanned_ThatDidNotWorkIsInTheError(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, io.EOF)
+		defer cancel()
+		err := watch("p").RetryWhen(every(30*time.Second)).ForEach(hideDeadline{ctx}, func(int) {})
+		if !errors.Is(err, io.EOF) || !errors.Is(err, errGoAway) {
+			t.Error(err)
+		}
+	})
+}
+
 // hideDeadline is a context whose deadline no policy sees.
 type hideDeadline struct{ context.Context }
 
