@@ -119,6 +119,16 @@ func TestOperation_Attempt(t *testing.T) {
 	})
 }
 
+// The values of a failed attempt refund the budget, as those of a stream do.
+func TestOperation_ItemsRefundTheBudget(t *testing.T) {
+	b := retry.NewBudget(10, 1, 0.5)
+	b.Add(-8)
+	op := every(0, retry.WithBudget(b)).Start(t.Context())
+	if _, err := op.Failed(retry.Outcome{Err: errBoom, Items: 4}); err != nil || b.Tokens() != 2+2-1 {
+		t.Errorf("got %v, and %v tokens, want 3", err, b.Tokens())
+	}
+}
+
 func TestOperation_Refused(t *testing.T) {
 	var told []string
 	p := every(0, retry.If(func(err error) bool { return err != errA }), retry.OnGiveUp(func(_ context.Context, e *retry.Error) { told = append(told, e.Error()) }))
