@@ -61,14 +61,13 @@ var oneAtATime sync.Mutex
 // call runtime.GC, which also yields the processor for each span until all are swept, and takes twice as long.
 func emptyPools() {
 	defer debug.SetGCPercent(debug.SetGCPercent(1))
+	var garbage atomic.Pointer[[32 << 10]byte] // so that it is on the heap
 	cycles := []metrics.Sample{{Name: "/gc/cycles/total:gc-cycles"}}
 	metrics.Read(cycles)
 	for end := cycles[0].Value.Uint64() + 2; cycles[0].Value.Uint64() < end; metrics.Read(cycles) {
-		garbage = make([]byte, 32<<10)
+		garbage.Store(new([32 << 10]byte))
 	}
 }
-
-var garbage []byte
 
 // play runs the client through a scenario.
 func (c *check) play(t *testing.T, sc scenario) *outcome {
