@@ -170,25 +170,22 @@ func losing(ctx context.Context, dial reconnecttest.Dial, got func(string)) erro
 }
 
 // kinds are loops with faults that show only while a client runs, after a clean end, in its first dial, at a certain
-// byte, in its waits, or after its end. Those of the night are more of the same kind.
-var kinds = []struct {
-	wrong
-	night bool
-}{
-	{wrong{"left: connections are closed only with the client", prove.Open, of(serveLines(events), byHand{closesLate: func(int, error, int) bool { return true }}.run)}, false},
-	{wrong{"left: silent connections are closed only with the client", prove.Open, of(serveLines(events), byHand{closesLate: func(_ int, err error, _ int) bool {
+// byte, in its waits, or after its end.
+var kinds = []wrong{
+	{"left: connections are closed only with the client", prove.Open, of(serveLines(events), byHand{closesLate: func(int, error, int) bool { return true }}.run)},
+	{"left: silent connections are closed only with the client", prove.Open, of(serveLines(events), byHand{closesLate: func(_ int, err error, _ int) bool {
 		timeout, ok := err.(net.Error)
 		return ok && timeout.Timeout()
-	}}.run)}, true},
-	{wrong{"left: connections without a greeting are closed only with the client", prove.Open, of(greeted(events), byHand{greeting: true,
-		closesLate: func(_ int, err error, lines int) bool { return lines == 0 }}.run)}, true},
-	{wrong{"left: undisturbed, connections are closed only with the client", prove.Open, of(serveLines(events), polling)}, false},
-	{wrong{"left: a goroutine for each connection that delivered", prove.Left, of(serveLines(12), waiter(func(_, lines int) bool { return lines > 0 }))}, false},
-	{wrong{"left: a goroutine for each third connection that delivered", prove.Left, of(serveLines(events), waiter(func(connection, lines int) bool { return lines > 0 && connection%3 == 0 }))}, true},
-	{wrong{"left: a goroutine from the third working connection on", prove.Left, of(serveLines(events), func(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
+	}}.run)},
+	{"left: connections without a greeting are closed only with the client", prove.Open, of(greeted(events), byHand{greeting: true,
+		closesLate: func(_ int, err error, lines int) bool { return lines == 0 }}.run)},
+	{"left: undisturbed, connections are closed only with the client", prove.Open, of(serveLines(events), polling)},
+	{"left: a goroutine for each connection that delivered", prove.Left, of(serveLines(12), waiter(func(_, lines int) bool { return lines > 0 }))},
+	{"left: a goroutine for each third connection that delivered", prove.Left, of(serveLines(events), waiter(func(connection, lines int) bool { return lines > 0 && connection%3 == 0 }))},
+	{"left: a goroutine from the third working connection on", prove.Left, of(serveLines(events), func(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
 		return waiter(thirdWorking())(ctx, dial, got)
-	})}, true},
-	{wrong{"left: a goroutine for each third connection of a stream", prove.Left, feeding(func(connect connect) ints {
+	})},
+	{"left: a goroutine for each third connection of a stream", prove.Left, feeding(func(connect connect) ints {
 		return func(ctx context.Context, yield func(int) bool) error {
 			var all sync.WaitGroup
 			defer all.Wait()
@@ -202,17 +199,17 @@ var kinds = []struct {
 				return connect(at)
 			})(ctx, yield)
 		}
-	})}, true},
-	{wrong{"late: a timer connects after the end", prove.Late, of(serveLines(events), reconnectsAfterItsEnd)}, false},
-	{wrong{"late: a timer subscribes after the end of a stream", prove.Late, feeding(func(connect connect) ints {
+	})},
+	{"late: a timer connects after the end", prove.Late, of(serveLines(events), reconnectsAfterItsEnd)},
+	{"late: a timer subscribes after the end of a stream", prove.Late, feeding(func(connect connect) ints {
 		return func(ctx context.Context, yield func(int) bool) error {
 			defer time.AfterFunc(9*time.Second, func() { _ = connect(0)(ctx, func(int) bool { return false }) })
 			return faultless(connect)(ctx, yield)
 		}
-	})}, true},
-	{wrong{"end: no wait after a clean one", prove.Hot, of(serveLines(events), byHand{noWait: func(err error, _ int) bool { return err == io.EOF }}.run)}, false},
-	{wrong{"end: no wait after a clean one that came after a line", prove.Hot, of(serveLines(12), byHand{noWait: func(err error, lines int) bool { return err == io.EOF && lines > 0 }}.run)}, true},
-	{wrong{"context: not in the first dial", prove.Late, of(serveLines(events), each(func() byHand {
+	})},
+	{"end: no wait after a clean one", prove.Hot, of(serveLines(events), byHand{noWait: func(err error, _ int) bool { return err == io.EOF }}.run)},
+	{"end: no wait after a clean one that came after a line", prove.Hot, of(serveLines(12), byHand{noWait: func(err error, lines int) bool { return err == io.EOF && lines > 0 }}.run)},
+	{"context: not in the first dial", prove.Late, of(serveLines(events), each(func() byHand {
 		dials := 0
 		return byHand{dialUnder: func(ctx context.Context) context.Context {
 			if dials++; dials == 1 {
@@ -220,11 +217,11 @@ var kinds = []struct {
 			}
 			return ctx
 		}}
-	}))}, false},
-	{wrong{"context: not in the handshake of a reconnect", prove.Late, of(greeted(events), byHand{greeting: true, deaf: later}.run)}, false},
-	{wrong{"amid: half a line is dropped when a deadline passes", prove.Lost, of(serveLines(events), byHand{tick: time.Second}.run)}, false},
-	{wrong{"amid: half a line is dropped when a long deadline passes", prove.Lost, of(serveLines(events), byHand{tick: 10 * time.Second}.run)}, true},
-	{wrong{"amid: a position that comes with the next line", prove.Repeated, of(serveOf(events, twoLines), readingWith(func(in *bufio.Reader, last int, got func(string)) (int, error) {
+	}))},
+	{"context: not in the handshake of a reconnect", prove.Late, of(greeted(events), byHand{greeting: true, deaf: later}.run)},
+	{"amid: half a line is dropped when a deadline passes", prove.Lost, of(serveLines(events), byHand{tick: time.Second}.run)},
+	{"amid: half a line is dropped when a long deadline passes", prove.Lost, of(serveLines(events), byHand{tick: 10 * time.Second}.run)},
+	{"amid: a position that comes with the next line", prove.Repeated, of(serveOf(events, twoLines), readingWith(func(in *bufio.Reader, last int, got func(string)) (int, error) {
 		line, err := in.ReadString('\n')
 		switch {
 		case err != nil || line == "\n":
@@ -234,8 +231,8 @@ var kinds = []struct {
 			got(strings.TrimSpace(line))
 		}
 		return last, err
-	}))}, false},
-	{wrong{"amid: half a header is taken for a whole one", prove.Foreign, of(serveOf(events, framed), readingWith(func(in *bufio.Reader, last int, got func(string)) (int, error) {
+	}))},
+	{"amid: half a header is taken for a whole one", prove.Foreign, of(serveOf(events, framed), readingWith(func(in *bufio.Reader, last int, got func(string)) (int, error) {
 		var length [4]byte
 		if _, err := in.Read(length[:]); err != nil {
 			return last, err
@@ -246,8 +243,8 @@ var kinds = []struct {
 		}
 		got(string(text))
 		return last + 1, nil
-	}))}, true},
-	{wrong{"amid: the first byte of a line is taken for a bookmark", prove.Lost, of(serveLines(events), readingWith(func(in *bufio.Reader, last int, got func(string)) (int, error) {
+	}))},
+	{"amid: the first byte of a line is taken for a bookmark", prove.Lost, of(serveLines(events), readingWith(func(in *bufio.Reader, last int, got func(string)) (int, error) {
 		line, err := in.ReadString('\n')
 		line = strings.TrimSpace(line)
 		if at, failed := strconv.Atoi(line); failed == nil {
@@ -258,10 +255,10 @@ var kinds = []struct {
 			last = number(0, line)
 		}
 		return last, err
-	}))}, true},
-	{wrong{"waits: constant ones of 200 ms", prove.Hot, feeding(with(retry.New(backoff.Constant(200 * time.Millisecond).Jitter(jitter.Equal))))}, false},
-	{wrong{"waits: constant ones of 3 s", prove.Hot, of(serveLines(events), byHand{wait: func(int, int, int) time.Duration { return 2*time.Second + rand.N(time.Second) }}.run)}, true},
-	{wrong{"waits: a connection starts them over", prove.Hot, of(serveLines(events), func(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
+	}))},
+	{"waits: constant ones of 200 ms", prove.Hot, feeding(with(retry.New(backoff.Constant(200 * time.Millisecond).Jitter(jitter.Equal))))},
+	{"waits: constant ones of 3 s", prove.Hot, of(serveLines(events), byHand{wait: func(int, int, int) time.Duration { return 2*time.Second + rand.N(time.Second) }}.run)},
+	{"waits: a connection starts them over", prove.Hot, of(serveLines(events), func(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
 		wait := 100 * time.Millisecond
 		return byHand{wait: func(int, int, int) time.Duration {
 			defer func() { wait = min(time.Minute, 2*wait) }()
@@ -273,27 +270,20 @@ var kinds = []struct {
 			}
 			return conn, err
 		}, got)
-	})}, true},
-	{wrong{"jitter: in the first wait only", prove.Jitter, of(serveLines(events), byHand{wait: func(_, attempts, _ int) time.Duration {
+	})},
+	{"jitter: in the first wait only", prove.Jitter, of(serveLines(events), byHand{wait: func(_, attempts, _ int) time.Duration {
 		if attempts < 1 {
 			return pauseFor()
 		}
 		return min(time.Minute, 5*time.Second<<min(attempts, 10))
-	}}.run)}, false},
-	{wrong{"jitter: of less than a hundredth", prove.Jitter, of(serveLines(events), byHand{wait: func(int, int, int) time.Duration {
+	}}.run)},
+	{"jitter: of less than a hundredth", prove.Jitter, of(serveLines(events), byHand{wait: func(int, int, int) time.Duration {
 		return 10*time.Second + rand.N(50*time.Millisecond)
-	}}.run)}, true},
-	{wrong{"silence: not noticed from the third connection on", prove.Silent, of(serveLines(events), byHand{noTimeout: func(connection int) bool { return connection > 2 }}.run)}, true},
-	{wrong{"dials: the loser of two stays open", prove.Open, of(serveLines(events), losing)}, true},
+	}}.run)},
+	{"silence: not noticed from the third connection on", prove.Silent, of(serveLines(events), byHand{noTimeout: func(connection int) bool { return connection > 2 }}.run)},
+	{"dials: the loser of two stays open", prove.Open, of(serveLines(events), losing)},
 }
 
 func TestWrong_Kinds(t *testing.T) {
-	if testing.Short() {
-		t.Skip("whole checks of each client")
-	}
-	for _, w := range kinds {
-		if !w.night || night {
-			t.Run(w.name, w.expect)
-		}
-	}
+	expectAll(t, kinds)
 }
