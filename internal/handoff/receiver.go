@@ -172,7 +172,7 @@ func (in *Receiver[T]) unlockAndWake() {
 // Close refuses all events that are not taken yet. It is called when the context of the run ends.
 func (in *Receiver[T]) Close() {
 	in.mu.Lock()
-	in.closed = true
+	in.closed, in.waits = true, true // the operator may just have used up the signal of an event that it does not find now
 	for ; in.first != nil; in.first = in.first.next {
 		in.first.refuse()
 	}

@@ -3,6 +3,8 @@ package handoff
 import (
 	"context"
 	"errors"
+	"io"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -90,4 +92,48 @@ func TestReceiver_Next(t *testing.T) {
 			return nil
 		})(ctx, nil)
 	}
+}
+
+// looking is a context whose Err calls looked once after it has read its result, when it is armed.
+type looking struct {
+	context.Context
+	armed  atomic.Bool
+	looked func()
+}
+
+func (l *looking) Err() error {
+	err := l.Context.Err()
+	if l.armed.CompareAndSwap(true, false) {
+		l.looked()
+	}
+	return err
+}
+
+// An end of the context is noticed also between the operator's look at the context and its look at the queue, after it
+// was woken for a value that the end takes from the queue.
+func TestReceiver_NextIsWokenByEachEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		parent, cancel := context.WithCancelCause(t.Context())
+		ctx := &looking{Context: parent, looked: func() {
+			cancel(io.EOF)
+			synctest.Wait() // the receiver has refused the value
+		}}
+		err := Stream(func(scope *Scope, _ *ending.Consumer[int]) error {
+			in := NewReceiver[int](scope)
+			in.Start(func(_ context.Context, yield func(int) bool) error {
+				time.Sleep(time.Millisecond) // the operator waits
+				ctx.armed.Store(true)
+				yield(1)
+				return nil
+			})
+			event, err := in.Next()
+			if err == nil {
+				t.Errorf("got %v", event.Value)
+			}
+			return err
+		})(ctx, nil)
+		if !errors.Is(err, io.EOF) {
+			t.Error(err)
+		}
+	})
 }
