@@ -100,7 +100,7 @@ func (o *Operation) beganBefore(at time.Time) {
 func (o *Operation) decide(f *Outcome, cause error) (delay time.Duration, end error) {
 	c, s := o.config, &o.state
 	simple := isSimple(f.Err)
-	if !simple && ending.IsPermanent(f.Err) || c.retryable != nil && !o.planned && !c.retryable(f.Err) || c.beforeFirstItem && f.Items > 0 {
+	if !simple && ending.IsPermanent(f.Err) || o.refuses(f) {
 		return 0, f.Err
 	}
 	if c.signals != nil && o.fired() || c.resets(f) {
@@ -149,6 +149,12 @@ func (o *Operation) decide(f *Outcome, cause error) (delay time.Duration, end er
 		o.retrying(f, delay, dictates > 0)
 	}
 	return delay, nil
+}
+
+// refuses reports whether the policy never retries after f.
+func (o *Operation) refuses(f *Outcome) bool {
+	c := o.config
+	return c.retryable != nil && !o.planned && !c.retryable(f.Err) || c.beforeFirstItem && f.Items > 0
 }
 
 // resets reports whether the attempt of f restarts the count.
