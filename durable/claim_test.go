@@ -50,6 +50,8 @@ func TestCheck(t *testing.T) {
 				t.Error("it is still held")
 			}
 		}},
+		"it is held here, and was cancelled in a gap": {change: func(d *delivery) { d.held, d.looked = true, true }, gap: true, publish: []error{refused}, want: skip, did: "put mark; last *; ack",
+			last: func(q *Queue) (*jetstream.RawStreamMsg, error) { return message(q, mark, 9, done(put)), nil }},
 		"the lease has run out": {change: func(d *delivery) { d.until = time.Now() }, want: skip},
 		"a fired schedule":      {stage: again, change: putAt, want: begin, did: "get 1 *", stored: onlyThis},
 		"a schedule that has fired twice": {stage: again, change: putAt, want: skip, did: "get 1 *; ack",
@@ -171,20 +173,6 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// An error that is not transient is not tried again: the job is handed back for a lease.
-func TestCheck_TheClaimFails(t *testing.T) {
-	s := &server{publish: func(*nats.Msg) error { return nats.ErrPermissionViolation }}
-	q := fakeQueue(t, s, Config{Lease: 20 * time.Second})
-	d := deliver(q, s, first, again2)
-	if got := q.check(t.Context(), d, false); got != skip {
-		t.Errorf("the verdict is %v, want skip", got)
-	}
-	s.did(t, "put mark; log: a job could not be claimed, it is handed back; nak in 20s")
-	if n := q.counts.handedBack.Load(); n != 1 {
-		t.Errorf("handed back %d times, want 1", n)
-	}
-}
-
 // A worker has died while the job waited in it. Its wait continues here, with the state of its mark and what the
 // delivery alone has.
 func TestCheck_AWaitOfAWorkerThatHasDied(t *testing.T) {
@@ -220,8 +208,8 @@ func TestCheck_AWaitOfAWorkerThatHasDied(t *testing.T) {
 				t.Errorf("the verdict is %v, want %v", got, test.want)
 			}
 			s.did(t, test.did)
-			if d.state.retry.Attempts() != 3 || d.state.lastError != "no" || get(d.state.user, "A") != "b" || d.state.kind != "other" {
-				t.Errorf("the state is %+v", d.state)
+			if d.state.retry.Attempts() != 3 || d.state.lastError != "no" || get(d.state.user, "A") != "b" || d.state.kind != "other" || s.lastSent().Header["A"] != nil {
+				t.Errorf("the state is %+v, the mark is %v", d.state, s.lastSent().Header)
 			}
 			if test.want == skip && test.due <= short {
 				if _, waits := d.feed.waiting[d]; !waits || len(d.feed.waiting) != 1 {
@@ -383,18 +371,6 @@ func TestMarksExpire(t *testing.T) {
 	m := &nats.Msg{Header: nats.Header{}}
 	if expires(m, 0); get(m.Header, headerTTL) != "1s" {
 		t.Errorf("a time of 0 is %s, want 1s", get(m.Header, headerTTL))
-	}
-}
-
-// The mark of a job that is done names the time at which the job was put, if it was put with an id.
-func TestDoneMark(t *testing.T) {
-	_, q := fake(t, Config{})
-	if m := q.config.doneMark("x", time.Time{}); get(m.Header, headerDone) != "1" || m.Header[headerPut] != nil || m.Subject != "retrywhen.q.job.x.mark" {
-		t.Errorf("without an id: %s, %v", m.Subject, m.Header)
-	}
-	now := time.Now()
-	if m := q.config.doneMark("x", now); get(m.Header, headerPut) != formatTime(now) || m.Subject != "retrywhen.q.job.x.mark" {
-		t.Errorf("with an id: %s, %v", m.Subject, m.Header)
 	}
 }
 

@@ -11,46 +11,26 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-func TestExplain(t *testing.T) {
-	for _, c := range []struct {
-		err  error
-		want error // nil for none of this package's
-	}{
-		{jetstream.ErrConsumerNotFound, ErrGone}, // TestMeaning has the others
-		{nats.ErrConnectionClosed, ErrClosed},
-		{errors.New("odd"), nil},
-	} {
-		got := explain("put", c.err)
-		if !errors.Is(got, c.err) || c.want != nil && !errors.Is(got, c.want) || !strings.HasPrefix(got.Error(), "durable: put: ") {
-			t.Errorf("%v: got %v, want an error that matches it and %v", c.err, got, c.want)
-		}
-	}
-}
-
+// The codes that can be tried again whatever their class, the classes, and other errors.
 func TestTransient(t *testing.T) {
-	api := func(code int, errorCode jetstream.ErrorCode) error {
-		return fmt.Errorf("publish: %w", &jetstream.APIError{Code: code, ErrorCode: errorCode})
-	}
-	for _, c := range []struct {
-		name string
-		err  error
-		want bool
-	}{
-		{"too many requests", api(429, 10167), true},
-		{"no leader", api(503, 10008), true},
-		{"no room", api(503, 10023), true},
-		{"another write is under way", api(400, 10164), true},
-		{"a wrong sequence", api(400, 10071), false},
-		{"a bad request", api(400, 10003), false},
-		{"no connection", nats.ErrReconnectBufExceeded, true},
-		{"no response", nats.ErrTimeout, true},
-		{"refused", nats.ErrAuthorization, false},
-		{"closed", nats.ErrConnectionClosed, false},
-		{"anything else", errors.New("no"), false},
-	} {
-		if got := transient(c.err); got != c.want {
-			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
+	for code, want := range map[jetstream.ErrorCode]bool{10023: true, 10047: true, 10077: true, 10167: true, 10164: true, 10071: false, 10002: false} {
+		if got := transient(fmt.Errorf("publish: %w", &jetstream.APIError{Code: 400, ErrorCode: code})); got != want {
+			t.Errorf("%d: got %t, want %t", code, got, want)
 		}
+	}
+	for class, want := range map[int]bool{400: false, 499: false, 500: true, 503: true} {
+		if got := transient(&jetstream.APIError{Code: class, ErrorCode: 1}); got != want {
+			t.Errorf("class %d: got %t, want %t", class, got, want)
+		}
+	}
+	for err, want := range map[error]bool{nats.ErrReconnectBufExceeded: true, nats.ErrTimeout: true, nats.ErrAuthorization: false, nats.ErrConnectionClosed: false,
+		errors.New("no"): false, jetstream.ErrStreamNotFound: false} {
+		if got := transient(err); got != want {
+			t.Errorf("%v: got %t, want %t", err, got, want)
+		}
+	}
+	if apiCode(jetstream.ErrStreamNotFound) != jetstream.JSErrCodeStreamNotFound || apiCode(nats.ErrTimeout) != 0 {
+		t.Error("the code of a named error is not found")
 	}
 }
 
@@ -105,23 +85,6 @@ func TestMeaning(t *testing.T) {
 		if help, kind := meaning(fmt.Errorf("x: %w", c.err)); kind != c.want || !strings.Contains(help, c.help) || (help == "") != (c.help == "") {
 			t.Errorf("%v: got %v, %q, want %v, %q", c.err, kind, help, c.want, c.help)
 		}
-	}
-}
-
-// The codes that can be tried again, whatever their class.
-func TestTransient_Codes(t *testing.T) {
-	for code, want := range map[jetstream.ErrorCode]bool{10023: true, 10047: true, 10077: true, 10167: true, 10164: true, 10071: false, 10002: false} {
-		if got := transient(&jetstream.APIError{Code: 400, ErrorCode: code}); got != want {
-			t.Errorf("%d: got %t, want %t", code, got, want)
-		}
-	}
-	for class, want := range map[int]bool{400: false, 499: false, 500: true, 503: true} {
-		if got := transient(&jetstream.APIError{Code: class, ErrorCode: 1}); got != want {
-			t.Errorf("class %d: got %t, want %t", class, got, want)
-		}
-	}
-	if transient(jetstream.ErrStreamNotFound) || apiCode(jetstream.ErrStreamNotFound) != jetstream.JSErrCodeStreamNotFound || apiCode(nats.ErrTimeout) != 0 {
-		t.Error("the code of a named error is not found")
 	}
 }
 

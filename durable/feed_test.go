@@ -96,72 +96,24 @@ func TestIsOld(t *testing.T) {
 	}
 }
 
-func TestDueRetriesGoFirstAndFreshJobsHaveAShare(t *testing.T) {
-	f := feed{pumps: [2]*pump{{}, {}}}
-	f.work.L = &f.mu
-	for i := range 9 {
-		f.push(&delivery{stage: first, msg: noMsg{}})
-		if i%2 == 0 {
-			f.push(&delivery{stage: again, msg: noMsg{}})
-		} else {
-			f.push(&delivery{stage: first, held: true, msg: noMsg{}}) // after a wait in this process
-		}
-	}
-	var got []byte
-	for d := f.next(); d != nil; d = f.next() {
-		if d.held || d.stage == again {
-			got = append(got, 'r')
-		} else {
-			got = append(got, 'f')
-		}
-	}
-	if want := "rrrfrrrfrrrf" + "ffffff"; string(got) != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-}
-
-// A fresh job has its share also if it is the only one. Due retries do not wait for fresh jobs.
+// Due retries go first, and fresh jobs have a share. A fresh job has its share also if it is the only one. Due retries
+// do not wait for fresh jobs.
 func TestDueRetriesAndFewFreshJobs(t *testing.T) {
-	for fresh, want := range map[int]string{0: "rrrrrrrrr", 1: "rrrfrrrrrr", 2: "rrrfrrrfrrr"} {
+	for fresh, want := range map[int]string{0: "rrrrrrrrr", 1: "rrrfrrrrrr", 2: "rrrfrrrfrrr", 9: "rrrfrrrfrrrfffffff"} {
 		f := newFeed(fakeQueue(t, new(server), Config{}).attempts, 1)
 		for range fresh {
 			f.push(&delivery{stage: first, msg: noMsg{}})
 		}
-		for range 9 {
-			f.push(&delivery{stage: again, msg: noMsg{}})
+		for i := range 9 {
+			held := i%2 > 0 // after a wait in this process
+			f.push(&delivery{stage: map[bool]stage{true: first, false: again}[held], held: held, msg: noMsg{}})
 		}
 		var got []byte
 		for d := f.next(); d != nil; d = f.next() {
-			got = append(got, map[stage]byte{again: 'r', first: 'f'}[d.stage])
+			got = append(got, map[bool]byte{true: 'r', false: 'f'}[d.held || d.stage == again])
 		}
 		if string(got) != want {
 			t.Errorf("%d fresh jobs: got %s, want %s", fresh, got, want)
-		}
-	}
-}
-
-func TestAGapMakesSuspect(t *testing.T) {
-	now := time.Now()
-	after := func(ms int) time.Time { return now.Add(time.Duration(ms) * time.Millisecond) }
-	for name, beat := range map[string]func(*gaps, time.Time, time.Duration){"of the process": (*gaps).tick, "of the server": (*gaps).responded} {
-		var g gaps
-		g.heard = now
-		beat(&g, now, time.Second)
-		beat(&g, after(400), time.Second)
-		old := &delivery{received: after(300)}
-		if g.isSuspect(old, after(400), time.Second) {
-			t.Errorf("%s: suspect without a gap", name)
-		}
-		beat(&g, after(901), time.Second)
-		g.heard = after(901)
-		if !g.isSuspect(old, after(901), time.Second) || !g.isSuspect(&delivery{received: after(1150)}, after(1200), time.Second) {
-			t.Errorf("%s: not suspect after a gap", name)
-		}
-		if g.isSuspect(&delivery{received: after(1151)}, after(1200), time.Second) {
-			t.Errorf("%s: suspect though received later", name)
-		}
-		if late := after(1402); !g.isSuspect(&delivery{received: after(1151)}, late, time.Second) {
-			t.Errorf("%s: not suspect though the server has not responded for half a lease", name)
 		}
 	}
 }

@@ -50,20 +50,6 @@ func TestTheRetryStateIsOneHeader(t *testing.T) {
 	}
 }
 
-// A mark has the job's state without the user's headers, and ends by itself: after a day, or Remember if that is
-// longer.
-func TestMark(t *testing.T) {
-	for remember, ttl := range map[time.Duration]string{time.Hour: "86400s", 48 * time.Hour: "172800s"} {
-		q := newQueue(Config{Name: "q", Remember: remember}, nil)
-		d := &delivery{id: "7", deliveries: 3, state: state{kind: "letter", user: nats.Header{"X": {"a"}}}}
-		m := q.config.mark(d, 2)
-		if m.Subject != "retrywhen.q.job.7.mark" || get(m.Header, headerTTL) != ttl || get(m.Header, headerBegun) != "2" ||
-			get(m.Header, headerDelivery) != "3" || get(m.Header, headerKind) != "letter" || m.Header["X"] != nil || d.state.user == nil {
-			t.Errorf("Remember %v: got %s %v", remember, m.Subject, m.Header)
-		}
-	}
-}
-
 func TestReserved(t *testing.T) {
 	for key, want := range map[string]bool{
 		"Nats-": true, "nats-msg-id": true, "Retrywhen-": true, "RETRYWHEN-PUT": true, "Nats": false, "Traceparent": false, "": false,
@@ -71,15 +57,6 @@ func TestReserved(t *testing.T) {
 		if got := reserved(key); got != want {
 			t.Errorf("reserved(%q) is %t, want %t", key, got, want)
 		}
-	}
-}
-
-func TestStateOfAJobThatWasJustPut(t *testing.T) {
-	if h := new(state).header(); len(h) != 0 {
-		t.Errorf("got %v, want no headers", h)
-	}
-	if got := readState(nil); !reflect.DeepEqual(got, state{}) {
-		t.Errorf("got %+v", got)
 	}
 }
 
@@ -158,14 +135,6 @@ func TestErrorText_Limits(t *testing.T) {
 	}
 	if got := readErrorText("no quotes"); got != "no quotes" {
 		t.Errorf("a text without quotes: %q", got)
-	}
-}
-
-// A header with several values and one of several names come back.
-func TestState_UserHeaders(t *testing.T) {
-	s := state{user: nats.Header{"A": {"1", "2"}, "B": {"3"}}}
-	if got := readState(s.header()).user; len(got) != 2 || strings.Join(got["A"], " ") != "1 2" || got.Get("B") != "3" {
-		t.Errorf("got %v", got)
 	}
 }
 

@@ -23,17 +23,6 @@ func TestCallEndHooks_APanic(t *testing.T) {
 	s.did(t, "put mark; ack; log: a hook of the policy panicked")
 }
 
-// An outcome that is not stored calls no hook.
-func TestDone_NotStored(t *testing.T) {
-	for name, publish := range map[string]error{"another worker has the job": refused, "the server refuses": errNo} {
-		s := &server{publish: func(*nats.Msg) error { return publish }}
-		q := fakeQueue(t, s, Config{Policy: retry.Default.With(retry.OnDone(func(context.Context, retry.Result) { t.Errorf("%s: OnDone is called", name) }))})
-		if err := q.newJob(deliver(q, s, first, nil)).Done(); err == nil {
-			t.Errorf("%s: got nil, want an error", name)
-		}
-	}
-}
-
 // A round that has succeeded ends the operation of its failures, and the next one begins without them.
 func TestAgain(t *testing.T) {
 	for name, test := range map[string]struct {

@@ -106,18 +106,6 @@ func TestLeases_Begin(t *testing.T) {
 	}
 }
 
-// Only what was received before is extended, or handed back by Close.
-func TestLeases_Before(t *testing.T) {
-	now := time.Now()
-	var l leases
-	old, young := &delivery{seq: 1, received: now.Add(-1)}, &delivery{seq: 2, received: now}
-	l.add(old)
-	l.add(young)
-	if got := l.find(func(d *delivery) bool { return d.received.Before(now) }); len(got) != 1 || got[0] != old {
-		t.Errorf("%d deliveries, want the old one", len(got))
-	}
-}
-
 // A process that does not run, or a server that does not respond, for more than half a lease makes what it has suspect.
 func TestGaps(t *testing.T) {
 	const lease = 20 * time.Second
@@ -157,6 +145,15 @@ func TestGaps(t *testing.T) {
 	for after, want := range map[time.Duration]bool{-time.Second: true, time.Second - 1: true, time.Second: false} {
 		if at := start.Add(after); g.isSuspect(&delivery{received: at}, at, lease) != want {
 			t.Errorf("%v after a new connection: suspect %t", after, !want)
+		}
+	}
+	// With a short lease, it is what came within a quarter of it.
+	const short, quarter = time.Second, time.Second / 4
+	g.responded(start.Add(2*time.Second), short)
+	g.connected(2, start.Add(2*time.Second), short)
+	for after, want := range map[time.Duration]bool{quarter - 1: true, quarter: false} {
+		if at := start.Add(2*time.Second + after); g.isSuspect(&delivery{received: at}, at, short) != want {
+			t.Errorf("%v after a new connection, with a short lease: suspect %t", after, !want)
 		}
 	}
 }
@@ -253,18 +250,6 @@ func TestFail_AClockThatIsAhead(t *testing.T) {
 			t.Errorf("it did %q, due %v", got, readState(s.lastSent().Header).due)
 		}
 	})
-}
-
-// A held job that was cancelled in a gap, or before a new connection, is claimed before the attempt.
-func TestCheck_HeldAfterAGap(t *testing.T) {
-	s := &server{publish: func(*nats.Msg) error { return refused }}
-	q := fakeQueue(t, s, Config{})
-	s.stored = []*jetstream.RawStreamMsg{message(q, mark, 9, nats.Header{headerDone: {"1"}})}
-	d := deliver(q, s, first, func(d *delivery) { d.held, d.looked = true, true })
-	q.gaps.suspect = time.Now().Add(time.Second)
-	if got := q.check(t.Context(), d, false); got != skip {
-		t.Errorf("the verdict is %v; it did %q", got, s.took())
-	}
 }
 
 // A closed connection begins no attempt.

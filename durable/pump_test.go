@@ -176,15 +176,6 @@ func TestConsume_TheClientEndsWithAnError(t *testing.T) {
 	}
 }
 
-func TestConsume_Fails(t *testing.T) {
-	no := errors.New("no")
-	s := &server{fails: map[string]error{"consume first": no}}
-	p, _ := fakePump(t, s, 1)
-	if _, err := p.consume(5); err != no {
-		t.Errorf("got %v, want %v", err, no)
-	}
-}
-
 // After which errors it is useless to request more. Only on a connection it looks whether the consumer exists.
 func TestFatal(t *testing.T) {
 	other := errors.New("other")

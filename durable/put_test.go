@@ -447,20 +447,6 @@ func TestPut_NotPermitted(t *testing.T) {
 	}
 }
 
-// The hooks have the context of Config.Context, also after the attempt.
-func TestJob_Hooked(t *testing.T) {
-	type key struct{}
-	own := context.WithValue(t.Context(), key{}, 1)
-	job := &Job{hooks: own}
-	if job.hooked(t.Context()) != own {
-		t.Error("the context of Config.Context is not used")
-	}
-	job.hooks = nil
-	if job.hooked(t.Context()) != t.Context() {
-		t.Error("without Config.Context there is another context")
-	}
-}
-
 // A job is handed back once, and not after a report.
 func TestJob_HandBack(t *testing.T) {
 	s, q := fake(t, Config{})

@@ -193,17 +193,6 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-func TestServerVersion(t *testing.T) {
-	nc := connected(t, new(server))
-	if got, err := serverVersion(t.Context(), nc); got != "2.15.2" || err != nil {
-		t.Errorf("got %q, %v", got, err)
-	}
-	nc.Close()
-	if got, err := serverVersion(t.Context(), nc); got != "" || err != nats.ErrConnectionClosed {
-		t.Errorf("on a closed connection: got %q, %v, want ErrConnectionClosed", got, err)
-	}
-}
-
 // Without a connection it waits, until the context ends.
 func TestServerVersion_NoConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -79,7 +79,8 @@ func TestDone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &server{publish: func(*nats.Msg) error { return test.put }}
-			q := fakeQueue(t, s, Config{})
+			ended := 0
+			q := fakeQueue(t, s, Config{Policy: retry.Default.With(retry.OnDone(func(context.Context, retry.Result) { ended++ }))})
 			if test.online {
 				q.nc = connected(t, s)
 			}
@@ -100,11 +101,14 @@ func TestDone(t *testing.T) {
 				t.Errorf("the error is %q", err)
 			}
 			s.did(t, test.did)
-			if n := q.counts.done.Load(); (n == 1) != (err == nil) {
-				t.Errorf("%d jobs are counted as done", n)
+			if n := q.counts.done.Load(); (n == 1) != (err == nil) || (ended == 1) != (err == nil) {
+				t.Errorf("%d jobs are counted as done, OnDone is called %d times", n, ended)
 			}
 			if q.leases.all[7] != nil {
 				t.Error("the queue still has it")
+			}
+			if h := s.lastSent().Header; h[headerPut] != nil { // it was put without an id
+				t.Errorf("the mark is %v", h)
 			}
 			if err := job.Done(); !errors.Is(err, ErrSettled) {
 				t.Errorf("the second Done: %v", err)

@@ -152,23 +152,6 @@ func TestStore_MayNotPublish(t *testing.T) {
 	})
 }
 
-// A message that does not exist is no error; a server that does not respond is one after a while.
-func TestLast(t *testing.T) {
-	s, q := fake(t, Config{})
-	if m, err := q.lastOf(t.Context(), "x"); m != nil || err != nil {
-		t.Errorf("no message: %v, %v", m, err)
-	}
-	s.last = func(subject string) (*jetstream.RawStreamMsg, error) {
-		if subject != "retrywhen.q.job.x.*" {
-			t.Errorf("looked for %s", subject)
-		}
-		return nil, nats.ErrTimeout
-	}
-	if m, err := q.lastOf(t.Context(), "x"); m != nil || err != nats.ErrTimeout {
-		t.Errorf("no response: %v, %v", m, err)
-	}
-}
-
 // One of 64 acknowledgements waits for the server. That it does not respond is no error: the acknowledgement was sent.
 func TestAcks(t *testing.T) {
 	s := new(server)

@@ -338,8 +338,15 @@ func TestAttempt(t *testing.T) {
 			f.running = 1
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			f.attempt(ctx, d, test.handler)
+			handler, of := test.handler, context.Context(nil)
+			if handler != nil {
+				handler = func(ctx context.Context, j *Job) error { of = ctx; return test.handler(ctx, j) }
+			}
+			f.attempt(ctx, d, handler)
 			f.settling.Wait()
+			if of != nil && of.Err() == nil {
+				t.Error("the attempt is over, and its context has not ended")
+			}
 			s.did(t, test.did)
 			if got := readState(s.lastSent().Header).lastError; !strings.HasPrefix(got, test.err) || (got == "") != (test.err == "") {
 				t.Errorf("the error is %q, want %q", got, test.err)
@@ -352,19 +359,6 @@ func TestAttempt(t *testing.T) {
 			}
 		})
 	}
-}
-
-// The first report counts, also in Work.
-func TestReport_Settled(t *testing.T) {
-	s, q := fake(t, Config{})
-	d := deliver(q, s, first, nil)
-	j := q.newJob(d)
-	if err := j.Done(); err != nil {
-		t.Error(err)
-	}
-	s.took()
-	d.feed.report(t.Context(), j, errors.New("no"))
-	s.did(t, "")
 }
 
 // An attempt that fails when its context has ended is handed back; everything else is an outcome.
@@ -762,16 +756,5 @@ func TestJobs_DoesNotBegin(t *testing.T) {
 	q.closed = true
 	if err := q.Jobs()(t.Context(), nil); !errors.Is(err, ErrClosed) || err.Error() != "durable: jobs: the queue is closed" || s.took() != "" {
 		t.Errorf("the queue is closed: got %v, want ErrClosed", err)
-	}
-}
-
-// When an attempt is over, its context has ended.
-func TestAttempt_EndsItsContext(t *testing.T) {
-	s, q := fakeOnline(t, Config{})
-	d := deliver(q, s, first, nil)
-	var of context.Context
-	d.feed.attempt(t.Context(), d, func(ctx context.Context, _ *Job) error { of = ctx; return nil })
-	if of == nil || of.Err() == nil {
-		t.Error("the context of the attempt has not ended")
 	}
 }
