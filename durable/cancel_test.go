@@ -96,9 +96,7 @@ func TestCancel_TheMessageIsGone(t *testing.T) {
 		}
 		return nil
 	}
-	if err := q.Cancel(t.Context(), "x"); err != nil {
-		t.Error(err)
-	}
+	must(t, q.Cancel(t.Context(), "x"))
 }
 
 // A worker acknowledges the replacement of a cancelled job, and makes no attempt.

@@ -160,9 +160,7 @@ func TestRevive(t *testing.T) {
 			return letter(q, "x", 9, old.header()), nil
 		}
 		time.Sleep(time.Hour)
-		if err := q.Revive(t.Context(), "x"); err != nil {
-			t.Error(err)
-		}
+		must(t, q.Revive(t.Context(), "x"))
 		if got := outcomesOf(s); got != "last *; put first; delete 9" || q.counts.put.Load() != 1 {
 			t.Errorf("it did %q, and put %d", got, q.counts.put.Load())
 		}
@@ -182,9 +180,7 @@ func TestRevive_MayNotDelete(t *testing.T) {
 	q.jobs = forbiddingStream{fakeStream{s: s}, q.nc, "retrywhen-q"}
 	s.last = func(string) (*jetstream.RawStreamMsg, error) { return letter(q, "x", 9, nil), nil }
 	for i, want := range []string{"delete 9; log: messages cannot be deleted, the user lacks the permission: Stats counts the dead letters of revived jobs until the jobs have ended, and what was cancelled or forgotten comes back if the server is killed", ""} {
-		if err := q.Revive(t.Context(), "x"); err != nil {
-			t.Error(err)
-		}
+		must(t, q.Revive(t.Context(), "x"))
 		if got := outcomesOf(s); strings.TrimSuffix("last *; put first; "+want, "; ") != got {
 			t.Errorf("call %d did %q", i+1, got)
 		}

@@ -263,15 +263,11 @@ func TestResume_TheConsumerStops(t *testing.T) {
 	s, q := fake(t, Config{Policy: later1})
 	job := q.newJob(deliver(q, s, first, nil))
 	r := Resume(job, row{"a", 0}, func(at row) stream.Stream[int] { return numbers(at.N, 9) }, func(at row, v int) row { return row{at.Table, v} })
-	if err := r(t.Context(), func(v int) bool { return v < 3 }); err != nil {
-		t.Error(err)
-	}
+	must(t, r(t.Context(), func(v int) bool { return v < 3 }))
 	if got, err := r.Take(2).Collect(t.Context()); err != nil || !slices.Equal(got, []int{3, 4}) {
 		t.Errorf("got %v, %v", got, err)
 	}
-	if err := job.Fail(errNo); err != nil {
-		t.Error(err)
-	}
+	must(t, job.Fail(errNo))
 	if got := get(s.lastSent().Header, headerAt); got != `{"Table":"a","N":3}` { // Take stops at 4, so 4 is not taken
 		t.Errorf("stored is %s", got)
 	}
@@ -302,9 +298,7 @@ func TestResume_Stored(t *testing.T) {
 			s, q := fake(t, Config{Policy: later1})
 			q.bound.next.Store(time.Now().Add(time.Hour).UnixNano())
 			job := q.newJob(deliver(q, s, first, func(d *delivery) { d.state.position = []byte(test.stored) }))
-			if err := test.run(job); err != nil {
-				t.Error(err)
-			}
+			must(t, test.run(job))
 			test.report(job)
 			s.did(t, test.did)
 			if got := get(s.lastSent().Header, headerAt); got != test.want {

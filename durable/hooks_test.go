@@ -17,9 +17,7 @@ import (
 // A hook that panics is logged: the job has ended, and the worker goes on.
 func TestCallEndHooks_APanic(t *testing.T) {
 	s, q := fake(t, Config{Policy: retry.Default.With(retry.OnDone(func(context.Context, retry.Result) { panic("no") }))})
-	if err := q.newJob(deliver(q, s, first, nil)).Done(); err != nil {
-		t.Error(err)
-	}
+	must(t, q.newJob(deliver(q, s, first, nil)).Done())
 	s.did(t, "put mark; ack; log: a hook of the policy panicked")
 }
 
@@ -98,9 +96,7 @@ func TestGiveUp_Hooks(t *testing.T) {
 		q.nc = connected(t, s)
 		job := q.newJob(deliver(q, s, first, nil))
 		time.Sleep(3 * time.Second)
-		if err := job.Fail(errors.New("no")); err != nil {
-			t.Error(err)
-		}
+		must(t, job.Fail(errors.New("no")))
 		if len(results) != 1 || results[0].Elapsed != 3*time.Second || results[0].Err == nil {
 			t.Errorf("OnDone got %+v, want 3s", results)
 		}

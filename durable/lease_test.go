@@ -243,9 +243,7 @@ func TestFail_AClockThatIsAhead(t *testing.T) {
 		fresh.now.TimeStamp = server
 		q.readLease()
 		d := deliver(q, s, first, func(d *delivery) { d.state.retry = failures(1, server) })
-		if err := q.newJob(d).Fail(errNo); err != nil {
-			t.Error(err)
-		}
+		must(t, q.newJob(d).Fail(errNo))
 		if got := s.took(); got != "info of first; put later; ack" || !readState(s.lastSent().Header).due.Equal(server.Add(5*time.Second)) {
 			t.Errorf("it did %q, due %v", got, readState(s.lastSent().Header).due)
 		}
@@ -286,9 +284,7 @@ func TestWork_TheClaimOutlastsTheEnd(t *testing.T) {
 			time.Sleep(time.Second)
 			cancel()
 			began := time.Now()
-			if err := <-ended; err != nil {
-				t.Error(err)
-			}
+			must(t, <-ended)
 			time.Sleep(time.Minute)
 			if !called.IsZero() {
 				t.Errorf("an attempt began %v after the end of ctx", called.Sub(began))

@@ -390,9 +390,7 @@ func TestGiveUp(t *testing.T) {
 			})
 			at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 			op := q.operation(t.Context(), &d.state)
-			if err := q.giveUp(t.Context(), &op, d, test.end, at, at); err != nil {
-				t.Error(err)
-			}
+			must(t, q.giveUp(t.Context(), &op, d, test.end, at, at))
 			m := s.lastSent()
 			if m.Subject != "retrywhen.q.job.x.dead" || string(m.Data) != "data" || get(m.Header, headerCause) != test.cause ||
 				!parseTime(get(m.Header, headerDied)).Equal(at) || readState(m.Header).lastError != test.lastError || get(m.Header, headerTTL) != test.ttl ||
@@ -420,9 +418,7 @@ func TestGiveUp_LongErrorAndPosition(t *testing.T) {
 		d.state.position, d.state.lastError = []byte(strings.Repeat("1", maxPosition)), strings.Repeat("e", errorRoom)
 	})
 	op := q.operation(t.Context(), &d.state)
-	if err := q.giveUp(t.Context(), &op, d, errNo, time.Now(), time.Now()); err != nil {
-		t.Error(err)
-	}
+	must(t, q.giveUp(t.Context(), &op, d, errNo, time.Now(), time.Now()))
 	h := s.lastSent().Header
 	if size := len(get(h, headerError)) + len(get(h, headerAt)); size > errorRoom || len(get(h, headerAt)) != maxPosition {
 		t.Errorf("both have %d bytes, want at most %d", size, errorRoom)
@@ -493,9 +489,7 @@ func TestFail_ThePolicyPanics(t *testing.T) {
 	s, q := fakeOnline(t, Config{Policy: retry.Default.With(retry.If(func(error) bool { panic("boom") }))})
 	q.bound.next.Store(time.Now().Add(time.Hour).UnixNano())
 	d := deliver(q, s, first, nil)
-	if err := q.newJob(d).Fail(errors.New("no")); err != nil {
-		t.Error(err)
-	}
+	must(t, q.newJob(d).Fail(errors.New("no")))
 	if text := readState(s.lastSent().Header).lastError; !strings.HasPrefix(text, "no; then the policy: panic: boom") || !strings.HasSuffix(s.lastSent().Subject, ".dead") {
 		t.Errorf("the error is %q", text)
 	}

@@ -477,9 +477,7 @@ func TestAttack_AScheduleThatIsFiredTwice(t *testing.T) {
 						again.Header[key] = values
 					}
 				}
-				if _, err := js.PublishMsg(t.Context(), again); err != nil {
-					t.Fatal(err)
-				}
+				publish(t, js, again)
 			}
 			again, err := s.Consumer(t.Context(), "again-"+s.CachedInfo().Config.Metadata["retrywhen.number"])
 			must(t, err)

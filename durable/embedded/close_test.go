@@ -164,9 +164,7 @@ func TestNothingIsLeftRunning(t *testing.T) {
 	if _, err := q.Jobs().Take(10).Collect(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if err := q.Close(); err != nil {
-		t.Error(err)
-	}
+	must(t, q.Close())
 	nc.Close()
 	// The server continues, with its goroutines.
 	eventually(t, "no goroutine of the queue or its connection is left", func() bool {

@@ -187,12 +187,8 @@ func TestTheOperatorsPermissionsAreEnough(t *testing.T) {
 		n, err := q.ReviveAll(t.Context(), func(d *durable.DeadLetter) bool { return d.ID == "c" })
 		return n == 1 && err == nil
 	})
-	if err := q.Forget(t.Context(), "b"); err != nil {
-		t.Error(err)
-	}
-	if err := q.Delete(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must(t, q.Forget(t.Context(), "b"))
+	must(t, q.Delete(t.Context()))
 	if err := nc.LastError(); err != nil {
 		t.Errorf("the server has refused something: %v", err)
 	}

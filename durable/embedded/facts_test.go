@@ -49,6 +49,12 @@ func message(subject, data string, header ...string) *nats.Msg {
 	return m
 }
 
+func publish(t *testing.T, js jetstream.JetStream, m *nats.Msg) {
+	t.Helper()
+	_, err := js.PublishMsg(t.Context(), m)
+	must(t, err)
+}
+
 func at(t time.Time) string { return "@at " + t.UTC().Format(time.RFC3339Nano) }
 
 func TestFactASchedule(t *testing.T) {
@@ -147,12 +153,8 @@ func TestFactAPublicationIsRefusedByTheLastSequenceOfManySubjects(t *testing.T) 
 func TestFactAMarkExpires(t *testing.T) {
 	t.Parallel()
 	js, s := streamOfFacts(t, nil)
-	if _, err := js.PublishMsg(t.Context(), message("f.x.mark", "", "Nats-TTL", "1s")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := js.PublishMsg(t.Context(), message("f.y.mark", "", "Nats-TTL", "1h")); err != nil {
-		t.Fatal(err)
-	}
+	publish(t, js, message("f.x.mark", "", "Nats-TTL", "1s"))
+	publish(t, js, message("f.y.mark", "", "Nats-TTL", "1h"))
 	eventually(t, "it is gone", func() bool {
 		_, err := s.GetLastMsgForSubject(t.Context(), "f.x.mark")
 		return errors.Is(err, jetstream.ErrMsgNotFound)
@@ -168,14 +170,10 @@ func TestFactAMessageTakesThePlaceOfTheOneBefore(t *testing.T) {
 	js, s := streamOfFacts(t, nil)
 	c, err := s.CreateConsumer(t.Context(), jetstream.ConsumerConfig{Durable: "w", AckPolicy: jetstream.AckExplicitPolicy, AckWait: time.Second, FilterSubject: "f.*.again"})
 	must(t, err)
-	if _, err := js.Publish(t.Context(), "f.x.again", []byte("old")); err != nil {
-		t.Fatal(err)
-	}
+	publish(t, js, &nats.Msg{Subject: "f.x.again", Data: []byte("old")})
 	old, err := c.Next()
 	must(t, err)
-	if _, err := js.PublishMsg(t.Context(), message("f.x.later", "new", "Nats-Schedule", at(time.Now().Add(100*time.Millisecond)), "Nats-Schedule-Target", "f.x.again")); err != nil {
-		t.Fatal(err)
-	}
+	publish(t, js, message("f.x.later", "new", "Nats-Schedule", at(time.Now().Add(100*time.Millisecond)), "Nats-Schedule-Target", "f.x.again"))
 	next, err := c.Next()
 	if err != nil || string(next.Data()) != "new" {
 		t.Fatalf("got %v, %v", next, err)
@@ -207,9 +205,7 @@ func TestFactAConsumerCounts(t *testing.T) {
 	for n := range uint64(5) {
 		counts(n)
 		for _, stage := range []string{"dead", "first"} {
-			if _, err := js.Publish(t.Context(), fmt.Sprintf("f.%d.%s", n, stage), nil); err != nil {
-				t.Fatal(err)
-			}
+			publish(t, js, &nats.Msg{Subject: fmt.Sprintf("f.%d.%s", n, stage)})
 		}
 	}
 	counts(5)
@@ -222,9 +218,7 @@ func TestFactDeliveriesAreCountedNotAttempts(t *testing.T) {
 	js, s := streamOfFacts(t, nil)
 	c, err := s.CreateConsumer(t.Context(), jetstream.ConsumerConfig{Durable: "w", AckPolicy: jetstream.AckExplicitPolicy, MaxAckPending: -1})
 	must(t, err)
-	if _, err := js.Publish(t.Context(), "f.run.x", nil); err != nil {
-		t.Fatal(err)
-	}
+	publish(t, js, &nats.Msg{Subject: "f.run.x"})
 	for n := uint64(1); n <= 3; n++ {
 		m, err := c.Next()
 		must(t, err)
@@ -265,9 +259,7 @@ func TestFactAnAcknowledgementForADeletedStreamEndsNothing(t *testing.T) {
 				t.Helper()
 				c, err := s.CreateConsumer(t.Context(), jetstream.ConsumerConfig{Durable: name, AckPolicy: jetstream.AckExplicitPolicy, AckWait: time.Hour})
 				must(t, err)
-				if _, err := js.Publish(t.Context(), "f.x.first", nil); err != nil {
-					t.Fatal(err)
-				}
+				publish(t, js, &nats.Msg{Subject: "f.x.first"})
 				m, err := c.Next()
 				must(t, err)
 				return c, m
@@ -393,9 +385,7 @@ func TestFactAPendingDeliveryEndsWithItsMessage(t *testing.T) {
 	var before []byte
 	run(func(js jetstream.JetStream, c jetstream.Consumer) {
 		for _, subject := range []string{"f.stays", "f.job.x", "f.job.y", "f.job.z"} {
-			if _, err := js.Publish(t.Context(), subject, nil); err != nil {
-				t.Fatal(err)
-			}
+			publish(t, js, &nats.Msg{Subject: subject})
 		}
 		for range 3 {
 			if _, err := c.Next(); err != nil {

@@ -230,14 +230,10 @@ func TestCancel_WhileAHandlerHasTheJob(t *testing.T) {
 	t.Parallel()
 	for name, cancel := range map[string]func(*testing.T, jetstream.JetStream, *durable.Queue){
 		"Cancel": func(t *testing.T, _ jetstream.JetStream, q *durable.Queue) {
-			if err := q.Cancel(t.Context(), "job"); err != nil {
-				t.Error(err)
-			}
+			must(t, q.Cancel(t.Context(), "job"))
 		},
 		"the worker is not told": func(t *testing.T, js jetstream.JetStream, _ *durable.Queue) {
-			if _, err := js.PublishMsg(t.Context(), message("retrywhen.q.job.job.mark", "", "Retrywhen-Done", "1", "Nats-TTL", "60s")); err != nil {
-				t.Error(err)
-			}
+			publish(t, js, message("retrywhen.q.job.job.mark", "", "Retrywhen-Done", "1", "Nats-TTL", "60s"))
 		},
 	} {
 		for _, result := range []error{nil, errors.New("no"), durable.Snooze(time.Millisecond)} {
@@ -289,9 +285,7 @@ func TestCancel_Permissions(t *testing.T) {
 	begun := make(chan struct{}, 9)
 	work(t, q, 1, func(ctx context.Context, _ *durable.Job) error { begun <- struct{}{}; <-ctx.Done(); return nil })
 	<-begun
-	if err := other.Cancel(t.Context(), "job"); err != nil {
-		t.Error(err)
-	}
+	must(t, other.Cancel(t.Context(), "job"))
 }
 
 // Cancel does not wait if no worker is there, or if nobody can have the job.
@@ -304,18 +298,12 @@ func TestCancel_WithoutAWorker(t *testing.T) {
 	for _, err := range other.Jobs().Take(1).All(t.Context()) {
 		must(t, err)
 	}
-	if err := other.Close(); err != nil {
-		t.Error(err)
-	}
-	if err := q.Cancel(t.Context(), "delivered"); err != nil {
-		t.Error(err)
-	}
+	must(t, other.Close())
+	must(t, q.Cancel(t.Context(), "delivered"))
 	work(t, q, 1, func(context.Context, *durable.Job) error { return nil })
 	must(t, q.Pause(t.Context(), time.Now().Add(time.Hour)))
 	put(t, q, "", durable.PutID("not delivered"))
-	if err := q.Cancel(t.Context(), "not delivered"); err != nil {
-		t.Error(err)
-	}
+	must(t, q.Cancel(t.Context(), "not delivered"))
 }
 
 // A worker that has lost its connection cannot be asked. It begins no attempt at a job that waits there for a retry.
@@ -334,9 +322,7 @@ func TestCancel_TheWorkerIsDisconnected(t *testing.T) {
 	w.listener.Close()
 	w.cut()
 	eventually(t, "both know", func() bool { return nc.IsReconnecting() && srv.NATS().NumClients() == 1 })
-	if err := other.Cancel(t.Context(), "job"); err != nil {
-		t.Error(err)
-	}
+	must(t, other.Cancel(t.Context(), "job"))
 	before := attempts.Load()
 	time.Sleep(1500 * time.Millisecond)
 	if n := attempts.Load(); n != before {
@@ -389,9 +375,7 @@ func TestCancel_AnAttemptOfJobs(t *testing.T) {
 	id := put(t, q, "")
 	for job, err := range q.Jobs().Take(1).All(t.Context()) {
 		must(t, err)
-		if err := q.Cancel(t.Context(), id); err != nil {
-			t.Error(err)
-		}
+		must(t, q.Cancel(t.Context(), id))
 		if err := job.Done(); !errors.Is(err, durable.ErrTaken) || q.Counts().Done != 0 {
 			t.Errorf("got %v, %v", err, q.Counts())
 		}

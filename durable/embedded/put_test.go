@@ -228,9 +228,7 @@ func TestHeaders(t *testing.T) {
 			if job.ID != id || !maps.EqualFunc(job.Header, want, slices.Equal) {
 				t.Errorf("got %q, want %q", job.Header, want)
 			}
-			if err := job.Done(); err != nil {
-				t.Error(err)
-			}
+			must(t, job.Done())
 		}
 	}
 	if refused != 12 {

@@ -105,9 +105,7 @@ func TestAReportThatOutlivesItsStream(t *testing.T) {
 		d.drop.Store(false) // the report is lost and must be repeated
 		break
 	}
-	if err := <-reported; err != nil {
-		t.Error(err)
-	}
+	must(t, <-reported)
 	eventually(t, "the retry is stored", func() bool {
 		s, err := stats(t, q)
 		return err == nil && s.Ready == 0 && s.Running == 0 && s.Later == 1
@@ -144,9 +142,7 @@ func TestDeadLettersAreRevivedAndForgotten(t *testing.T) {
 	if err != nil || len(three) != 3 {
 		t.Fatal(len(three), err)
 	}
-	if err := q.Forget(t.Context(), "3"); err != nil {
-		t.Error(err)
-	}
+	must(t, q.Forget(t.Context(), "3"))
 	for _, missing := range []string{"3", "nobody"} {
 		if err := q.Revive(t.Context(), missing); !errors.Is(err, durable.ErrNotFound) {
 			t.Errorf("revive %s: %v", missing, err)
@@ -160,9 +156,7 @@ func TestDeadLettersAreRevivedAndForgotten(t *testing.T) {
 		if d.Attempts != 3 || d.Err != "broken" {
 			t.Errorf("got %+v", d)
 		}
-		if err := q.Revive(t.Context(), d.ID); err != nil {
-			t.Error(err)
-		}
+		must(t, q.Revive(t.Context(), d.ID))
 	}
 	untilEmpty(t, q)
 	dead, err := q.Dead().Collect(t.Context())

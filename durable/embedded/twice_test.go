@@ -147,9 +147,7 @@ func TestARetryThatWasStoredIsNotStoredAgain(t *testing.T) {
 	untilEmpty(t, two)
 	m.sending.Unlock()
 	cancel()
-	if err := <-stopped; err != nil {
-		t.Error(err)
-	}
+	must(t, <-stopped)
 	mu.Lock()
 	defer mu.Unlock()
 	// The first worker still receives, so it may have had attempt 2 too.

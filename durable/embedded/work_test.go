@@ -227,9 +227,7 @@ func TestAnOutcomeThatCannotBeStoredIsNoHotLoop(t *testing.T) {
 			must(t, err)
 			defer nc.Close()
 			js, _ := jetstream.New(nc)
-			if _, err := js.Publish(t.Context(), "retrywhen.q.job.huge.first", make([]byte, 1<<20)); err != nil {
-				t.Fatal(err)
-			}
+			publish(t, js, message("retrywhen.q.job.huge.first", string(make([]byte, 1<<20))))
 			var attempts atomic.Int64
 			stop := work(t, q, 1, func(context.Context, *durable.Job) error {
 				attempts.Add(1)
