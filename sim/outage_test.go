@@ -93,28 +93,6 @@ func TestOutageOfConstantRetriesIsExact(t *testing.T) {
 	}
 }
 
-func TestOutageFailuresLastTheirTimeout(t *testing.T) {
-	// Attempts at 0, 3, 6 s: each fails after 2 s and waits for 1 s.
-	got := runOutage(t, Outage{Policy: retry.New(backoff.Constant(time.Second)), Clients: 2, Down: 5 * time.Second, Capacity: 1, Timeout: 2 * time.Second})
-	if want := []time.Duration{6e9, 9e9}; !slices.Equal(got.ServedAt, want) {
-		t.Errorf("served at %v, want %v", got.ServedAt, want)
-	}
-	if got.Attempts != 7 || got.FailuresAfter != 1 {
-		t.Errorf("%d attempts, %d failed after recovery; want 7, 1", got.Attempts, got.FailuresAfter)
-	}
-}
-
-func TestOutageLimit(t *testing.T) {
-	got := runOutage(t, Outage{Policy: retry.New(backoff.Constant(time.Second), retry.Limit(3)), Clients: 4, Down: 3 * time.Second, Capacity: 2})
-	// At 3 s, with the last retry, two are served and two give up.
-	if got.Served != 2 || got.GivenUp != 2 || got.Refused != 0 || got.Attempts != 16 || got.End != 3*time.Second {
-		t.Errorf("it is %+v", got)
-	}
-	if want := []time.Duration{3e9, 3e9, Never, Never}; !slices.Equal(got.ServedAt, want) {
-		t.Errorf("served at %v, want %v", got.ServedAt, want)
-	}
-}
-
 func TestOutageClientsComeBack(t *testing.T) {
 	o := Outage{Each: true, Policy: retry.New(backoff.Constant(time.Second), retry.Limit(2)), Clients: 2000, Down: 20 * time.Second, Capacity: 1000, Return: 10 * time.Second, Seed: 1}
 	got := runOutage(t, o)
@@ -357,8 +335,8 @@ func TestOutageAddsUp(t *testing.T) {
 			t.Errorf("seed %d: %d attempts (%d, %d in traffic), %d served (%d), %d failures, peak %d (%d)",
 				seed, r.Attempts, attempts, inTraffic, r.Served, served, failures, r.Peak, peak)
 		}
-		if o.Return == 0 && r.GivenUp != int64(r.Clients-r.Served) || o.Return > 0 && r.Served != r.Clients {
-			t.Errorf("seed %d: %d served and %d given up of %d", seed, r.Served, r.GivenUp, r.Clients)
+		if o.Return == 0 && r.GivenUp != int64(r.Clients-r.Served) || o.Return > 0 && r.Served != r.Clients || seed%4 != 0 && r.Refused != 0 {
+			t.Errorf("seed %d: %d served and %d given up of %d, %d retries refused", seed, r.Served, r.GivenUp, r.Clients, r.Refused)
 		}
 		at := slices.DeleteFunc(slices.Clone(r.ServedAt), func(at time.Duration) bool { return at == Never })
 		slices.Sort(at)
