@@ -20,8 +20,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"github.com/retrywhen/retrywhen/prove"
 	"github.com/retrywhen/retrywhen/retry"
 )
@@ -166,18 +164,6 @@ policy: constant d=1s
 	out.Reset()
 	if err := writeMeasured(&out, prove.Measured{Why: "a failure that goes on is not retried"}, nil); err != nil || out.String() != "  no policy: a failure that goes on is not retried\n" {
 		t.Errorf("%v, %q", err, out.String())
-	}
-}
-
-func TestMeasureDefaults(t *testing.T) {
-	got := ""
-	find(t, "measure").LocalFlags().VisitAll(func(f *pflag.Flag) {
-		if v := f.DefValue; v != "" && v != "false" && v != "[]" {
-			got += f.Name + "=" + v + " "
-		}
-	})
-	if want := `answer={"ok":true} most=15 parallel=32 stop=5s within=30s `; got != want {
-		t.Errorf("got %s, want %s", got, want)
 	}
 }
 

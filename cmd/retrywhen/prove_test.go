@@ -362,14 +362,18 @@ func TestProveParallel(t *testing.T) {
 }
 
 func TestProveDefaults(t *testing.T) {
-	got := ""
-	find(t, "prove").LocalFlags().VisitAll(func(f *pflag.Flag) {
-		if v := f.DefValue; v != "" && v != "false" && v != "[]" && f.Name != "ways" {
-			got += f.Name + "=" + v + " "
+	for name, want := range map[string]string{
+		"prove": "events=12 every=100ms parallel=64 places=24 quiet=2s stop=5s within=30s ", "measure": `answer={"ok":true} most=15 parallel=32 stop=5s within=30s `,
+	} {
+		got := ""
+		find(t, name).LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if v := f.DefValue; v != "" && v != "false" && v != "[]" && f.Name != "ways" {
+				got += f.Name + "=" + v + " "
+			}
+		})
+		if got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
 		}
-	})
-	if want := "events=12 every=100ms parallel=64 places=24 quiet=2s stop=5s within=30s "; got != want {
-		t.Errorf("got %s, want %s", got, want)
 	}
 }
 

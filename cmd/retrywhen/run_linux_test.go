@@ -16,9 +16,7 @@ import (
 
 // ^Z reaches the command and stops run. When run goes on, so does the command.
 func TestRunStops(t *testing.T) {
-	p := command(t, append([]string{"run", "-q", "--limit=0"}, asChild(t, "stops")...)...)
-	p.start(t)
-	p.line(t)
+	p := started(t, append([]string{"run", "-q", "--limit=0"}, asChild(t, "stops")...)...)
 	p.signal(t, syscall.SIGTSTP)
 	if got := p.line(t); got != "got "+syscall.SIGTSTP.String() {
 		t.Error(got)

@@ -20,9 +20,7 @@ import (
 func TestRunPassesSignalsOn(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 		t.Run(s.String(), func(t *testing.T) {
-			p := command(t, append([]string{"run", "--backoff", quick}, asChild(t, "trap", "42")...)...)
-			p.start(t)
-			p.line(t)
+			p := started(t, append([]string{"run", "--backoff", quick}, asChild(t, "trap", "42")...)...)
 			p.signal(t, s)
 			if rest, code := p.end(t); rest != "got "+s.String()+"\n" || code != 42 || p.err.Len() > 0 {
 				t.Errorf("stdout %q, exit code %d, stderr %q: want the signal, the command's 42, and no retry", rest, code, p.err.String())
@@ -58,9 +56,7 @@ func TestRunEndsWhenItsOutputHasNoReader(t *testing.T) {
 		"a shell": {[]string{"--", "sh", "-c", "yes; exit 7"}, 7, "exit code 7"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := command(t, append([]string{"run", "--backoff=constant d=1h"}, test.args...)...)
-			p.start(t)
-			p.line(t)
+			p := started(t, append([]string{"run", "--backoff=constant d=1h"}, test.args...)...)
 			must(t, p.pipe.Close())
 			_ = p.Wait()
 			want := "retrywhen: " + test.want + ": nobody reads its output\n"
@@ -82,9 +78,7 @@ func TestRunRetriesABrokenPipeWithin(t *testing.T) {
 // With --foreground the command has no group of its own. Without a terminal it still receives the signal.
 func TestRunInTheForeground(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
-		p := command(t, append([]string{"run", "--foreground", "--backoff", quick}, asChild(t, "trap", "42")...)...)
-		p.start(t)
-		p.line(t)
+		p := started(t, append([]string{"run", "--foreground", "--backoff", quick}, asChild(t, "trap", "42")...)...)
 		p.signal(t, s)
 		if rest, code := p.end(t); rest != "got "+s.String()+"\n" || code != 42 {
 			t.Errorf("%v: stdout %q, exit code %d", s, rest, code)
@@ -101,9 +95,7 @@ func TestRunDiesByTheSignal(t *testing.T) {
 			"a command that is killed instead": append([]string{"--timeout=1h"}, asChild(t, "kill")...),
 		} {
 			t.Run(s.String()+", "+name, func(t *testing.T) {
-				p := command(t, append([]string{"run", "--backoff", quick}, args...)...)
-				p.start(t)
-				p.line(t)
+				p := started(t, append([]string{"run", "--backoff", quick}, args...)...)
 				p.signal(t, s)
 				p.diesBy(t, s)
 				if p.err.Len() > 0 {
@@ -116,9 +108,7 @@ func TestRunDiesByTheSignal(t *testing.T) {
 
 // The Go runtime prints its goroutines at SIGQUIT, so run ends with an exit code instead.
 func TestRunExitCodeOfAQuit(t *testing.T) {
-	p := command(t, "run", "--backoff", quick, "--", "sh", "-c", "echo ready; exec sleep 3600")
-	p.start(t)
-	p.line(t)
+	p := started(t, "run", "--backoff", quick, "--", "sh", "-c", "echo ready; exec sleep 3600")
 	p.signal(t, syscall.SIGQUIT)
 	if _, code := p.end(t); code != 128+3 || p.err.Len() > 0 {
 		t.Errorf("exit code %d, want 131; stderr %q", code, p.err.String())
@@ -128,9 +118,7 @@ func TestRunExitCodeOfAQuit(t *testing.T) {
 // A ^C in a terminal reaches the command and run at the same time, and the command may end first.
 func TestRunAnnouncesNothingAfterAnInterrupt(t *testing.T) {
 	for range 10 {
-		p := command(t, append([]string{"run", "--foreground", "--backoff=constant d=1h"}, asChild(t, "default")...)...)
-		p.start(t)
-		p.line(t)
+		p := started(t, append([]string{"run", "--foreground", "--backoff=constant d=1h"}, asChild(t, "default")...)...)
 		must(t, syscall.Kill(-p.Process.Pid, syscall.SIGINT))
 		p.diesBy(t, syscall.SIGINT)
 		if p.err.Len() > 0 {
@@ -139,23 +127,8 @@ func TestRunAnnouncesNothingAfterAnInterrupt(t *testing.T) {
 	}
 }
 
-func TestRunRetriesACommandThatWasKilled(t *testing.T) {
-	p := command(t, append([]string{"run", "--limit=1", "--backoff", quick}, asChild(t, "default")...)...)
-	p.start(t)
-	for range 2 {
-		killReady(t, p.line(t))
-	}
-	_, code := p.end(t)
-	want := "retrywhen: ended by signal 9; retry 1 of 1 in 1ms\nretrywhen: ended by signal 9; gave up after 2 attempts\n"
-	if code != 128+9 || p.err.String() != want {
-		t.Errorf("exit code %d, want 137; stderr\n%swant\n%s", code, p.err.String(), want)
-	}
-}
-
 func TestRunSignalReachesWhatTheCommandStarted(t *testing.T) {
-	p := command(t, append([]string{"run", "--backoff", quick}, asChild(t, "parent")...)...)
-	p.start(t)
-	p.line(t) // from the child's child
+	p := started(t, append([]string{"run", "--backoff", quick}, asChild(t, "parent")...)...) // from the child's child
 	p.signal(t, syscall.SIGTERM)
 	if rest, code := p.end(t); rest != "got "+syscall.SIGTERM.String()+"\n" || code != 9 {
 		t.Errorf("stdout %q, exit code %d, want 9", rest, code)
@@ -287,9 +260,7 @@ func TestRunKillsWhatDoesNotEnd(t *testing.T) {
 
 // A command that does not end is killed after --kill-after, also if the signal came from outside.
 func TestRunKillsWhatDoesNotEndAtASignal(t *testing.T) {
-	p := command(t, append([]string{"run", "--kill-after=10ms", "--backoff", quick}, asChild(t, "stubborn")...)...)
-	p.start(t)
-	p.line(t)
+	p := started(t, append([]string{"run", "--kill-after=10ms", "--backoff", quick}, asChild(t, "stubborn")...)...)
 	p.signal(t, syscall.SIGTERM)
 	p.diesBy(t, syscall.SIGTERM)
 }
@@ -309,13 +280,20 @@ func TestRunEndsACommandThatIsStopped(t *testing.T) {
 
 // An interrupt ends a long simulation with the result so far.
 func TestSimInterrupt(t *testing.T) {
-	p := command(t, "sim", "occ", "--runs=1000000", "--json")
-	p.start(t)
-	p.line(t) // computing
+	p := started(t, "sim", "occ", "--runs=1000000", "--json") // computing
 	p.signal(t, syscall.SIGINT)
 	if out := p.diesBy(t, syscall.SIGINT); !strings.HasPrefix(out, "{") || !strings.Contains(p.err.String(), "the result so far") {
 		t.Errorf("stdout %q, stderr %q", out, p.err.String())
 	}
+}
+
+// started starts the command, and waits for the first line of its stdout.
+func started(t *testing.T, args ...string) *proc {
+	t.Helper()
+	p := command(t, args...)
+	p.start(t)
+	p.line(t)
+	return p
 }
 
 func (p *proc) signal(t *testing.T, s syscall.Signal) {
@@ -347,15 +325,6 @@ func (n *notifier) Write(b []byte) (int, error) {
 		close(n.said)
 	}
 	return len(b), nil
-}
-
-func killReady(t *testing.T, line string) {
-	t.Helper()
-	var pid int
-	if _, err := fmt.Sscanf(line, "ready %d", &pid); err != nil {
-		t.Fatalf("%q: %v", line, err)
-	}
-	must(t, syscall.Kill(pid, syscall.SIGKILL))
 }
 
 // A failure of run itself, which is neither the command's nor wrong usage, has its own exit code, as with timeout(1).

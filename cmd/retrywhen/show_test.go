@@ -123,7 +123,6 @@ func TestShowRefuses(t *testing.T) {
 		"a jitter":        {[]string{"linear d=1s jitter=ful"}, []string{`"jitter=ful" at column 13: "ful": no such jitter, want none, default, full`}},
 		"too many":        {strings.Split(strings.Repeat("sidekiq,", 8)+"sidekiq", ","), []string{"9 policies, want at most 8"}},
 		"twice":           {[]string{"sidekiq", "sidekiq"}, []string{`there are two policies "sidekiq", want a name for each, as in "mine: sidekiq"`}},
-		"retries":         {[]string{"-n", "10001", "sidekiq"}, []string{"--retries is 10001, want 1 to 10000"}},
 		"no retries":      {[]string{"-n", "0", "sidekiq"}, []string{"--retries is 0, want 1 to 10000"}},
 		"a file":          {[]string{"-o", "x.pdf", "sidekiq"}, []string{`--output is "x.pdf"`, ".svg or .html"}},
 		"a folder":        {[]string{"-o", filepath.Join(t.TempDir(), "no", "x.svg"), "sidekiq"}, []string{"show: --output is", "want a file in a folder that exists: there is no"}},

@@ -119,7 +119,6 @@ func TestSimRefuses(t *testing.T) {
 		"outage budget":    {[]string{"outage", "--budget", "1,2"}, []string{`--budget is "1,2": `, "want as in \"budget=10,1,0.1\""}},
 		"budget's number":  {[]string{"outage", "--budget", "NaN,1,1"}, []string{`--budget is "NaN,1,1": capacity is NaN, want a finite number`}},
 		"a folder":         {[]string{"occ", "-o", filepath.Join(t.TempDir(), "no", "x.svg")}, []string{"occ: --output is", "there is no"}},
-		"overload load":    {[]string{"overload", "--load=-1"}, []string{"overload: --load is -1, want more than 0"}},
 		"overload service": {[]string{"overload", "--service=0s"}, []string{"--service is 0s, want 1ns to"}},
 		"overload stall":   {[]string{"overload", "--stall=-1s"}, []string{"--stall is -1s, want at least 0"}},
 		"negative timeout": {[]string{"overload", "--timeout=-1s"}, []string{"overload: --timeout is -1s, want at least 0"}},

@@ -76,37 +76,33 @@ func TestStepsAreThoseOfAClock(t *testing.T) {
 	}
 }
 
+// labels returns the labels of ticks, separated by spaces.
+func labels(ticks []Tick) string {
+	all := make([]string, len(ticks))
+	for i, tick := range ticks {
+		all[i] = tick.Label
+	}
+	return strings.Join(all, " ")
+}
+
 func TestTimes(t *testing.T) {
-	tests := []struct {
+	for _, test := range []struct {
 		most      time.Duration
 		intervals int
-		want      []string
+		want      string
 	}{
-		{0, 5, []string{"0"}},
-		{-time.Second, 5, []string{"0"}},
-		{100 * time.Microsecond, 4, []string{"0", "50µs", "100µs"}},
-		{time.Minute, 4, []string{"0", "15s", "30s", "45s", "1m"}},
-		{95 * time.Second, 4, []string{"0", "30s", "1m", "1m30s"}},
-		{4 * time.Hour, 3, []string{"0", "2h", "4h"}},
-		{1500 * time.Millisecond, 3, []string{"0", "500ms", "1s", "1.5s"}},
-		{36 * time.Hour, 3, []string{"0", "12h", "1d", "1d12h"}},
-		{math.MaxInt64, 2, []string{"0", "273y"}},
-	}
-	for _, test := range tests {
-		ticks := Times(test.most, test.intervals)
-		got := make([]string, len(ticks))
-		for i, tick := range ticks {
-			got[i] = tick.Label
-		}
-		if len(got) != len(test.want) {
-			t.Errorf("Times(%v, %d): %v, want %v", test.most, test.intervals, got, test.want)
-			continue
-		}
-		for i := range got {
-			if got[i] != test.want[i] {
-				t.Errorf("Times(%v, %d): %v, want %v", test.most, test.intervals, got, test.want)
-				break
-			}
+		{0, 5, "0"},
+		{-time.Second, 5, "0"},
+		{100 * time.Microsecond, 4, "0 50µs 100µs"},
+		{time.Minute, 4, "0 15s 30s 45s 1m"},
+		{95 * time.Second, 4, "0 30s 1m 1m30s"},
+		{4 * time.Hour, 3, "0 2h 4h"},
+		{1500 * time.Millisecond, 3, "0 500ms 1s 1.5s"},
+		{36 * time.Hour, 3, "0 12h 1d 1d12h"},
+		{math.MaxInt64, 2, "0 273y"},
+	} {
+		if got := labels(Times(test.most, test.intervals)); got != test.want {
+			t.Errorf("Times(%v, %d): %s, want %s", test.most, test.intervals, got, test.want)
 		}
 	}
 }
@@ -148,14 +144,11 @@ func TestRates(t *testing.T) {
 	}{
 		{0, 3, "0"}, {3, 3, "0 1 2 3"}, {4, 3, "0 2 4"}, {0.4, 4, "0 0.1 0.2 0.3 0.4"}, {0.3, 3, "0 0.1 0.2 0.3"}, {0.4, 3, "0 0.2 0.4"}, {0.012, 4, "0 0.005 0.01"}, {10, 0, "0 10"},
 	} {
-		var labels []string
-		for _, tick := range Rates(test.most, test.intervals) {
-			labels = append(labels, tick.Label)
-		}
-		if last := Rates(test.most, test.intervals)[len(labels)-1].At; last > test.most {
+		ticks := Rates(test.most, test.intervals)
+		if last := ticks[len(ticks)-1].At; last > test.most {
 			t.Errorf("Rates(%v, %d): the last tick is at %v, beyond the end", test.most, test.intervals, last)
 		}
-		if got := strings.Join(labels, " "); got != test.want {
+		if got := labels(ticks); got != test.want {
 			t.Errorf("Rates(%v, %d) = %s, want %s", test.most, test.intervals, got, test.want)
 		}
 	}

@@ -1,7 +1,6 @@
 package picture
 
 import (
-	"bytes"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -27,6 +26,16 @@ func example() Figure {
 		},
 	}
 	return Figure{Note: "note", Columns: 2, Panels: []Panel{p, p, {}}, Keys: []Key{{"one", []Color{Series(0)}}, {"two\x00", []Color{Series(0), Series(1)}}}}
+}
+
+// drawn returns the SVG of a figure.
+func drawn(t *testing.T, f Figure) string {
+	t.Helper()
+	var b strings.Builder
+	if err := f.SVG(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
 }
 
 // labels returns the texts of the document. It fails the test if the document is not well formed.
@@ -56,11 +65,7 @@ func labels(t *testing.T, svg string) []string {
 }
 
 func TestSVG(t *testing.T) {
-	var b bytes.Buffer
-	if err := example().SVG(&b); err != nil {
-		t.Fatal(err)
-	}
-	svg := b.String()
+	svg := drawn(t, example())
 	got := strings.Join(labels(t, svg), "|")
 	for _, want := range []string{"one|two", "a < b & c", "0|2|4|6|8|10|0|1|2|3|4|back|capacity|capacity|time|jobs", "note"} {
 		if !strings.Contains(got, want) {
@@ -84,26 +89,18 @@ func TestPlaces(t *testing.T) {
 		X: Axis{Most: 10}, Y: Axis{Most: 4}, Height: 200,
 		Marks: []Mark{Dots{Points: []Point{{0, 0}, {10, 4}, {5, 1}}, Radius: 2}},
 	}}}
-	var b bytes.Buffer
-	if err := f.SVG(&b); err != nil {
-		t.Fatal(err)
-	}
 	bottom := margin + untitled + 200
 	want := fmt.Sprintf(`d="M%d %dh0M%d %dh0M%d %dh0"`, left, bottom, left+100, bottom-200, left+50, bottom-50)
-	if !strings.Contains(b.String(), want) {
-		t.Errorf("want %s in\n%s", want, b.String())
+	if svg := drawn(t, f); !strings.Contains(svg, want) {
+		t.Errorf("want %s in\n%s", want, svg)
 	}
 }
 
 func TestEmptyFigure(t *testing.T) {
 	for _, f := range []Figure{{Columns: 1}, {Columns: 2, Panels: []Panel{{Marks: []Mark{Dots{}, Line{}, Band{}, Bars{}, Rule{}}}}}} {
-		var b bytes.Buffer
-		if err := f.SVG(&b); err != nil {
-			t.Error(err)
-		}
-		labels(t, b.String())
-		if strings.Contains(b.String(), "NaN") {
-			t.Error(b.String())
+		svg := drawn(t, f)
+		if labels(t, svg); strings.Contains(svg, "NaN") {
+			t.Error(svg)
 		}
 	}
 }
@@ -114,20 +111,16 @@ func TestLabels(t *testing.T) {
 	for i := range 5 {
 		p.Series(i, fmt.Sprint("line ", i), 2, []Point{{0, 0}, {5, 4}, {math.NaN(), 0}})
 	}
-	var b bytes.Buffer
-	if err := (Figure{Columns: 1, Panels: []Panel{p}}).SVG(&b); err != nil {
-		t.Fatal(err)
-	}
-	before := 0.0
-	for _, found := range regexp.MustCompile(`y="([\d.]+)"[^>]*>line`).FindAllStringSubmatch(b.String(), -1) {
+	svg, before := drawn(t, Figure{Columns: 1, Panels: []Panel{p}}), 0.0
+	for _, found := range regexp.MustCompile(`y="([\d.]+)"[^>]*>line`).FindAllStringSubmatch(svg, -1) {
 		y, err := strconv.ParseFloat(found[1], 64)
 		if err != nil || y < before+labelHeight || y > margin+untitled+100 {
 			t.Errorf("a label at %v after one at %v, %v", y, before, err)
 		}
 		before = y
 	}
-	if before == 0 || strings.Contains(b.String(), "NaN") {
-		t.Error(b.String())
+	if before == 0 || strings.Contains(svg, "NaN") {
+		t.Error(svg)
 	}
 }
 
