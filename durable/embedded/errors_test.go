@@ -203,10 +203,7 @@ func TestAServerWithoutJetStream(t *testing.T) {
 func TestAnotherConfiguration(t *testing.T) {
 	t.Parallel()
 	srv := start(t)
-	nc, err := srv.Connect()
-	must(t, err)
-	defer nc.Close()
-	js, _ := jetstream.New(nc)
+	js, _ := jetstream.New(connect(t, srv))
 	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "retrywhen-foreign", Subjects: []string{"theirs"}, MaxMsgs: 5}); err != nil {
 		t.Fatal(err)
 	}

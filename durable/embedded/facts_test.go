@@ -25,10 +25,7 @@ import (
 
 func streamOfFacts(t *testing.T, change func(*jetstream.StreamConfig)) (jetstream.JetStream, jetstream.Stream) {
 	t.Helper()
-	nc, err := start(t).Connect()
-	must(t, err)
-	t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
+	js, err := jetstream.New(connect(t, start(t)))
 	must(t, err)
 	config := jetstream.StreamConfig{Name: "f", Subjects: []string{"f.>"}, Retention: jetstream.WorkQueuePolicy, MaxMsgsPerSubject: 1,
 		AllowMsgSchedules: true, AllowRollup: true, AllowMsgTTL: true}

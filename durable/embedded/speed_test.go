@@ -211,25 +211,17 @@ func inParallel(n int, f func(i int)) {
 
 func happyBare(b *testing.B, srv *embedded.Server, name string, jobs int) time.Duration {
 	nc, err := srv.Connect()
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	defer nc.Close()
 	js, err := jetstream.New(nc)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	s, err := js.CreateStream(ctx, jetstream.StreamConfig{Name: name, Subjects: []string{name + ".>"}, Retention: jetstream.WorkQueuePolicy})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	defer js.DeleteStream(context.Background(), name)
 	c, err := s.CreateConsumer(ctx, jetstream.ConsumerConfig{Durable: "w", AckPolicy: jetstream.AckExplicitPolicy, MaxAckPending: -1})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	began := time.Now()
 	done := make(chan struct{})
 	var n atomic.Int64
@@ -242,9 +234,7 @@ func happyBare(b *testing.B, srv *embedded.Server, name string, jobs int) time.D
 				close(done)
 			}
 		})
-		if err != nil {
-			b.Fatal(err)
-		}
+		must(b, err)
 		defer consuming.Stop()
 	}
 	inParallel(jobs, func(i int) {
@@ -260,9 +250,7 @@ func happyBare(b *testing.B, srv *embedded.Server, name string, jobs int) time.D
 
 func happyQueue(b *testing.B, srv *embedded.Server, name string, jobs int, named bool) time.Duration {
 	q, err := durable.Open(context.Background(), connect(b, srv), durable.Config{Name: name})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	defer q.Close()
 	ctx, cancel := context.WithCancel(context.Background())
 	began := time.Now()
@@ -315,9 +303,7 @@ func BenchmarkPutBesideABareClient(b *testing.B) {
 	srv := start(b)
 	q := open(b, srv, durable.Config{})
 	js, err := jetstream.New(connect(b, srv))
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	if _, err := js.CreateStream(b.Context(), jetstream.StreamConfig{Name: "bare", Subjects: []string{"bare.>"}, Retention: jetstream.WorkQueuePolicy}); err != nil {
 		b.Fatal(err)
 	}
@@ -379,9 +365,7 @@ func BenchmarkRetries(b *testing.B) {
 		eventually(b, "all have failed", func() bool { s, err := stats(b, q); return err == nil && s.Later == jobs })
 		took += time.Since(began)
 		stop()
-		if err := q.Delete(b.Context()); err != nil {
-			b.Fatal(err)
-		}
+		must(b, q.Delete(b.Context()))
 	}
 	b.ReportMetric(float64(n*jobs)/took.Seconds(), "failures/s")
 }

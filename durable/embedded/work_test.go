@@ -223,10 +223,7 @@ func TestAnOutcomeThatCannotBeStoredIsNoHotLoop(t *testing.T) {
 			t.Parallel()
 			srv := start(t)
 			q := open(t, srv, durable.Config{Policy: retry.New(backoff.Constant(2 * time.Second))})
-			nc, err := srv.Connect()
-			must(t, err)
-			defer nc.Close()
-			js, _ := jetstream.New(nc)
+			js, _ := jetstream.New(connect(t, srv))
 			publish(t, js, message("retrywhen.q.job.huge.first", string(make([]byte, 1<<20))))
 			var attempts atomic.Int64
 			stop := work(t, q, 1, func(context.Context, *durable.Job) error {
