@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/prove"
 	"github.com/retrywhen/retrywhen/reconnecttest"
@@ -229,16 +230,6 @@ func TestCheckCalls_Rows(t *testing.T) {
 	}
 }
 
-// failing is a test whose failures are recorded.
-type failing struct {
-	*testing.T
-	said []string
-}
-
-func (f *failing) Errorf(format string, args ...any) {
-	f.said = append(f.said, fmt.Sprintf(format, args...))
-}
-
 func TestCheckCalls_WhatCannotBeMeasured(t *testing.T) {
 	for want, make := range map[string]newCaller{
 		"the program made no request": func(reconnecttest.Dial) func(context.Context) (string, error) {
@@ -259,10 +250,10 @@ func TestCheckCalls_WhatCannotBeMeasured(t *testing.T) {
 			}
 		},
 	} {
-		f := &failing{T: t}
+		f := &faults{T: t}
 		reconnecttest.CheckCalls(f, make)
-		if len(f.said) != 1 || !strings.Contains(f.said[0], "reconnecttest: CheckCalls: undisturbed: "+want) {
-			t.Errorf("got %q, want %q", f.said, want)
+		if len(f.text) != 1 || !strings.Contains(f.text[0], "reconnecttest: CheckCalls: undisturbed: "+want) {
+			t.Errorf("got %q, want %q", f.text, want)
 		}
 	}
 }
@@ -290,23 +281,19 @@ func TestCheckCalls_Options(t *testing.T) {
 	if all, _ := found(t, unsafe, reconnecttest.AtLeastOnce(), reconnecttest.NoJitter()); len(all) > 0 {
 		t.Errorf("got %v", all)
 	}
-	f := &failing{T: t}
+	f := &faults{T: t}
 	reconnecttest.CheckCalls(f, unsafe, reconnecttest.Known(prove.Unsafe, "500", "orders have numbers"), reconnecttest.Known(prove.Vain, "", "it was, once"))
-	if len(f.said) != 2 || !strings.HasPrefix(f.said[0], "reconnecttest: CheckCalls: 503 throughout: 5 of 5 runs waited equally long") ||
-		!strings.HasPrefix(f.said[1], `reconnecttest: CheckCalls: there is no finding of the kind "vain"`) {
-		t.Errorf("got %q", f.said)
+	if len(f.text) != 2 || !strings.HasPrefix(f.text[0], "reconnecttest: CheckCalls: 503 throughout: 5 of 5 runs waited equally long") ||
+		!strings.HasPrefix(f.text[1], `reconnecttest: CheckCalls: there is no finding of the kind "vain"`) {
+		t.Errorf("got %q", f.text)
 	}
 	for want, option := range map[string]reconnecttest.Option{
 		"AnyOrder does not apply": reconnecttest.AnyOrder(), "GivesUp does not apply": reconnecttest.GivesUp(), "Latest does not apply": reconnecttest.Latest(),
 		`Known: kind is "lost", which this check cannot find`: reconnecttest.Known(prove.Lost, "", "why"),
 	} {
-		func() {
-			defer func() {
-				if got := fmt.Sprint(recover()); !strings.Contains(got, "reconnecttest: CheckCalls: "+want) {
-					t.Errorf("got %q, want %q", got, want)
-				}
-			}()
-			reconnecttest.CheckCalls(t, unsafe, option)
-		}()
+		got := fmt.Sprint(check.Recovered(func() { reconnecttest.CheckCalls(t, unsafe, option) }))
+		if !strings.Contains(got, "reconnecttest: CheckCalls: "+want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }

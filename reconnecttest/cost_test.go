@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/reconnecttest"
 )
 
@@ -46,8 +47,6 @@ func measureCPU(b *testing.B, test func(t *testing.T)) {
 // cpu returns the CPU time of the process.
 func cpu(b *testing.B) time.Duration {
 	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		b.Fatal(err)
-	}
+	check.Must(b, syscall.Getrusage(syscall.RUSAGE_SELF, &used))
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }

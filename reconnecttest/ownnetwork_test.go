@@ -34,9 +34,7 @@ func ExampleNetwork() {
 			time.AfterFunc(2*time.Minute+time.Second, func() { network.Break(prove.Silence) })
 			start, last := time.Now(), ""
 			conn, err := network.Dial(t.Context(), "tcp", "127.0.0.1:80")
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			defer conn.Close()
 			for lines := bufio.NewScanner(conn); lines.Scan(); last = lines.Text() {
 				_ = conn.SetReadDeadline(time.Now().Add(30 * time.Second))
@@ -62,9 +60,7 @@ func TestNetwork(t *testing.T) {
 			t.Helper()
 			port := network.Listen()
 			client, err := network.Dial(t.Context(), "tcp", "anything:1")
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			if server, err = port.Accept(); err != nil {
 				t.Fatal(err)
 			}

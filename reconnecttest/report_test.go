@@ -205,9 +205,7 @@ func freezes(t *testing.T) bool {
 	}
 	t.Parallel()
 	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	cmd := exec.CommandContext(t.Context(), program, "-test.v", "-test.run=^"+t.Name()+"$")
 	cmd.Env = append(os.Environ(), variable+"="+t.Name())
 	if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("--- PASS: "+t.Name())) {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/prove"
 	"github.com/retrywhen/retrywhen/reconnecttest"
 )
@@ -88,9 +89,7 @@ func TestPanic_OfAnotherGoroutine(t *testing.T) {
 	const variable = "RECONNECTTEST_PANIC"
 	if os.Getenv(variable) == "" {
 		program, err := os.Executable()
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		command := exec.Command(program, "-test.run=^TestPanic_OfAnotherGoroutine$", "-test.v")
 		command.Env = append(os.Environ(), variable+"=1")
 		text, err := command.CombinedOutput()
