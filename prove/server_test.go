@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/prove"
 )
 
@@ -38,9 +39,7 @@ const (
 func newServer(t *testing.T) *server {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	s := &server{addr: l.Addr().String(), logs: map[string]*log{}}
 	ctx, cancel := context.WithCancel(context.Background())
 	var tasks sync.WaitGroup

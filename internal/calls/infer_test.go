@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/retry"
 )
 
@@ -15,9 +16,7 @@ import (
 func simulate(t *testing.T, text string, watched, late time.Duration, seed uint64) (runs []*Run) {
 	t.Helper()
 	p, err := retry.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	random := rand.New(rand.NewPCG(seed, 2))
 	limit, limited := p.Limit()
 	for range 5 {
