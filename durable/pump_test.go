@@ -424,3 +424,12 @@ func TestReceive(t *testing.T) {
 		})
 	}
 }
+
+func TestConsume_Fails(t *testing.T) {
+	no := errors.New("no")
+	s := &server{fails: map[string]error{"consume first": no}}
+	p, _ := fakePump(t, s, 1)
+	if _, err := p.consume(5); err != no {
+		t.Errorf("got %v, want %v", err, no)
+	}
+}

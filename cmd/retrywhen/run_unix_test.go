@@ -127,6 +127,19 @@ func TestRunAnnouncesNothingAfterAnInterrupt(t *testing.T) {
 	}
 }
 
+func TestRunRetriesACommandThatWasKilled(t *testing.T) {
+	p := command(t, append([]string{"run", "--limit=1", "--backoff", quick}, asChild(t, "default")...)...)
+	p.start(t)
+	for range 2 {
+		killReady(t, p.line(t))
+	}
+	_, code := p.end(t)
+	want := "retrywhen: ended by signal 9; retry 1 of 1 in 1ms\nretrywhen: ended by signal 9; gave up after 2 attempts\n"
+	if code != 128+9 || p.err.String() != want {
+		t.Errorf("exit code %d, want 137; stderr\n%swant\n%s", code, p.err.String(), want)
+	}
+}
+
 func TestRunSignalReachesWhatTheCommandStarted(t *testing.T) {
 	p := started(t, append([]string{"run", "--backoff", quick}, asChild(t, "parent")...)...) // from the child's child
 	p.signal(t, syscall.SIGTERM)
@@ -342,4 +355,13 @@ func TestRunThatCannotStartAProcess(t *testing.T) {
 	if !ok || exit.ExitCode() != codeOwn || !strings.Contains(string(out), "too many open files") {
 		t.Errorf("%v: %s, want exit code %d", err, out, codeOwn)
 	}
+}
+
+func killReady(t *testing.T, line string) {
+	t.Helper()
+	var pid int
+	if _, err := fmt.Sscanf(line, "ready %d", &pid); err != nil {
+		t.Fatalf("%q: %v", line, err)
+	}
+	must(t, syscall.Kill(pid, syscall.SIGKILL))
 }
