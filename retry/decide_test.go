@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -170,7 +169,7 @@ func TestAttempts_ResetAfterAndRefund(t *testing.T) {
 		if turns != 5 || budget.Tokens() != 6 {
 			t.Errorf("%d turns, %v", turns, budget)
 		}
-		for range p.Attempts(t.Context()) {
+		for range every(0, retry.WithBudget(budget)).Attempts(t.Context()) { // without an Operation
 		}
 		if budget.Tokens() != 6.5 {
 			t.Errorf("no refund: %v", budget)
@@ -204,38 +203,6 @@ func TestBudget_RefillIsARate(t *testing.T) {
 	}
 	if err := decide(now.Add(time.Hour)); err != nil || budget.Tokens() != 4 {
 		t.Errorf("%v, %v; a new rate flows from the next retry on", err, budget)
-	}
-}
-
-// For the race detector.
-func TestManyAtOnce(t *testing.T) {
-	budget, signal := retry.NewBudget(100, 1, 1).Refill(1), retry.NewSignal()
-	p := every(time.Microsecond, retry.Limit(3), retry.WithBudget(budget), retry.ResetOn(signal))
-	var all sync.WaitGroup
-	var tokens float64
-	for range 4 {
-		all.Go(func() {
-			for range 50 {
-				_ = retry.Run(t.Context(), p, failNow(2))
-			}
-		})
-		all.Go(func() {
-			for range 50 {
-				signal.Fire()
-				budget.Add(1)
-				budget.Refill(2)
-				_ = budget.String()
-			}
-		})
-	}
-	for range 50 {
-		tokens += budget.Tokens()
-		granted, refused := budget.Stats()
-		tokens += float64(granted + refused)
-	}
-	all.Wait()
-	if !(tokens >= 0) {
-		t.Error(tokens)
 	}
 }
 
@@ -289,7 +256,7 @@ func TestError_SaysWhichLimit(t *testing.T) {
 		if !ok || e.Cause.Error() != c.text || !errors.Is(err, c.which) || !errors.Is(err, retry.ErrExhausted) {
 			t.Errorf("got %v, want %q", err, c.text)
 		}
-		for _, other := range []error{retry.ErrLimit, retry.ErrWithin, retry.ErrStopAt, retry.ErrMaxRetryAfter, retry.ErrBudget, retry.ErrDeadline} {
+		for _, other := range []error{retry.ErrLimit, retry.ErrWithin, retry.ErrStopAt, retry.ErrMaxRetryAfter, retry.ErrBudget, retry.ErrDeadline, retry.ErrWithoutRetries} {
 			if other != c.which && errors.Is(err, other) {
 				t.Errorf("%v is %v too", err, other)
 			}
@@ -479,64 +446,6 @@ func TestParse_NoEmptyHint(t *testing.T) {
 	}
 }
 
-// A fleet with one deadline and the same dictated delay is spread over half of what is left, at no point closer than
-// evenly.
-func TestADictatedDelayIsSpreadBeforeADeadline(t *testing.T) {
-	now := time.Unix(0, 0)
-	for _, j := range []jitter.Jitter{jitter.Default, jitter.Full, jitter.Equal} {
-		for _, bound := range []string{"deadline", "Within"} {
-			var last time.Duration
-			for i := range 201 {
-				p := retry.New(backoff.Constant(time.Second).Jitter(j), retry.WithRand(func() float64 { return float64(i) / 201 }))
-				var deadline time.Time
-				if bound == "deadline" {
-					deadline = now.Add(12 * time.Second)
-				} else {
-					p = p.With(retry.Within(12 * time.Second))
-				}
-				d, err := decide(p, new(retry.State), stream.Failure{Err: retry.RetryAfter(errBoom, 10*time.Second)}, now, deadline)
-				if err != nil || d < 10*time.Second || d > 11*time.Second || i > 0 && d-last < 4*time.Millisecond {
-					t.Errorf("%v, %s: %d: %v after %v, %v", j, bound, i, d, last, err)
-				}
-				last = d
-			}
-			if last < 10900*time.Millisecond {
-				t.Errorf("%v, %s: the last at %v", j, bound, last)
-			}
-		}
-	}
-}
-
-func TestADictatedDelay_TheSmallerRoomCounts(t *testing.T) {
-	now := time.Unix(0, 0)
-	for _, c := range []struct{ within, deadline, least, most time.Duration }{
-		{12 * time.Second, time.Hour, 10 * time.Second, 11 * time.Second},
-		{time.Hour, 12 * time.Second, 10 * time.Second, 11 * time.Second},
-		{10 * time.Second, time.Hour, 10 * time.Second, 10 * time.Second},
-	} {
-		p := retry.New(backoff.Constant(time.Second).Jitter(jitter.Full), retry.WithRand(func() float64 { return 0.999 }), retry.Within(c.within))
-		d, err := decide(p, new(retry.State), stream.Failure{Err: retry.RetryAfter(errBoom, 10*time.Second)}, now, now.Add(c.deadline))
-		if err != nil || d < c.least || d > c.most {
-			t.Errorf("within %v, before %v: %v, %v", c.within, c.deadline, d, err)
-		}
-	}
-}
-
-func TestACancelInTheFirstAttemptIsNoOutage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		err := retry.Run(ctx, every(time.Second), func(context.Context) error {
-			time.Sleep(time.Second)
-			cancel()
-			return errBoom
-		})
-		var e *retry.Error
-		if !errors.As(err, &e) || e.Attempts != 1 || e.Retries != 0 || e.Down != 0 || e.Elapsed != 0 {
-			t.Errorf("%+v", err)
-		}
-	})
-}
-
 func TestWithin_DoesNotBoundTheAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -590,7 +499,7 @@ func TestDecide(t *testing.T) {
 		"a retry without a delay is late": {options: []retry.Option{retry.Within(0)}, want: []time.Duration{0}, end: retry.ErrWithin},
 		"it may come at the deadline":     {options: []retry.Option{retry.Within(time.Hour)}, deadline: 2, want: []time.Duration{0, 0, 0}},
 		"an error may dictate by its As":  {failure: stream.Failure{Err: dictating{errBoom}}, want: []time.Duration{time.Minute}},
-		"or by its method":                {failure: stream.Failure{Err: asker{time.Minute}}, want: []time.Duration{time.Minute}},
+		"or by its method":                {failure: stream.Failure{Err: fmt.Errorf("calling: %w", asker{time.Minute})}, want: []time.Duration{time.Minute}},
 		"reset by the time":               {options: reset, failure: stream.Failure{Lasted: time.Minute}, want: []time.Duration{0, 0, 0}},
 		"reset by the values":             {options: reset, failure: stream.Failure{Items: 3}, want: []time.Duration{0, 0, 0}},
 		"too little of both":              {options: reset, failure: stream.Failure{Lasted: time.Minute - 1, Items: 2}, want: []time.Duration{0}, end: retry.ErrLimit},
@@ -651,27 +560,6 @@ func TestHandle_TimesAttemptsOnItsOwnClock(t *testing.T) {
 			t.Errorf("got %v", lasted)
 		}
 	})
-}
-
-// stoppingClock notes the timers that nobody has stopped.
-type stoppingClock struct{ armed int }
-
-func (c *stoppingClock) Now() time.Time { return time.Now() }
-
-func (c *stoppingClock) AfterFunc(time.Duration, func()) *stoppingTimer {
-	c.armed++
-	return &stoppingTimer{c}
-}
-
-type stoppingTimer struct{ clock *stoppingClock }
-
-func (t *stoppingTimer) Stop() bool { t.clock.armed--; return true }
-
-func TestAttemptTimeout_LeavesNoTimer(t *testing.T) {
-	clock := new(stoppingClock)
-	if err := retry.Run(t.Context(), every(0, retry.WithClock(clock), retry.AttemptTimeout(time.Hour)), failNow(2)); err != nil || clock.armed != 0 {
-		t.Errorf("%v, %d timers are left", err, clock.armed)
-	}
 }
 
 // A policy's answer is the failure that it answers.
