@@ -49,13 +49,19 @@ var handlers = map[string]func(p retry.Policy) stream.RetryHandler{
 	"Around, on another goroutine": func(p retry.Policy) stream.RetryHandler {
 		return p.Around(func(answers failures) failures { return answers.Merge(stream.Never[stream.Failure]()) })
 	},
-	"embedded":        func(p retry.Policy) stream.RetryHandler { return struct{ retry.Policy }{p} },
-	"embedded + With": func(p retry.Policy) stream.RetryHandler { return derives{p} },
-	"function":        func(p retry.Policy) stream.RetryHandler { return stream.RetryHandlerFunc(p.Handle) },
+	"embedded":                            func(p retry.Policy) stream.RetryHandler { return struct{ retry.Policy }{p} },
+	"embedded + With":                     func(p retry.Policy) stream.RetryHandler { return derives{p} },
+	"embedded + a Handle that runs ahead": func(p retry.Policy) stream.RetryHandler { return runsAhead{p} },
+	"function":                            func(p retry.Policy) stream.RetryHandler { return stream.RetryHandlerFunc(p.Handle) },
 	"a function with Around": func(p retry.Policy) stream.RetryHandler {
 		return answers(p.Around(func(answers failures) failures { return answers }).Handle)
 	},
 }
+
+// runsAhead is a handler that embeds a policy, whose answers come from another goroutine.
+type runsAhead struct{ retry.Policy }
+
+func (r runsAhead) Handle(all failures) failures { return r.Policy.Handle(all).Buffer(1) }
 
 // Whatever contains the policy, each attempt, recovery and end is reported once, and the budget counts once.
 func TestHandlers_EachIsReportedOnce(t *testing.T) {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
-	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -79,41 +78,6 @@ func TestAttemptsEnds(t *testing.T) {
 				t.Errorf("%d turns, want 1", turns)
 			}
 		})
-	}
-}
-
-func TestAttemptsResetStartsTheRowAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		var at []time.Duration
-		for a, err := range retry.New(backoff.Linear(time.Second), retry.Limit(2)).Attempts(t.Context()) {
-			if err != nil {
-				gaveUp(t, err, retry.ErrExhausted, 5, 6*time.Second)
-				break
-			}
-			at = append(at, time.Since(start))
-			if a.N() == 3 {
-				a.Reset()
-			}
-			a.Fail(errBoom)
-		}
-		if want := []time.Duration{0, 1e9, 3e9, 4e9, 6e9}; !slices.Equal(at, want) {
-			t.Errorf("turns at %v, want %v", at, want)
-		}
-	})
-}
-
-func TestAttemptsGivesPermanentAndRefusedErrorsAsTheyAre(t *testing.T) {
-	p := every(0, retry.If(func(err error) bool { return err == errBoom }))
-	for _, fail := range []error{retry.Permanent(errBoom), errors.New("refused")} {
-		var got []error
-		for a, err := range p.Attempts(t.Context()) {
-			got = append(got, err)
-			a.Fail(fail)
-		}
-		if !slices.Equal(got, []error{nil, fail}) {
-			t.Errorf("got %v, want a turn and %v", got, fail)
-		}
 	}
 }
 
@@ -260,22 +224,6 @@ func TestSignal_OfAContinuedOperation(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A State in memory keeps its count of fires: MapRetry continues one for each attempt, and a fire during an item's wait
-// restarts the item's count.
-func TestSignal_InTheWaitOfAnItem(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		signal := retry.NewSignal()
-		time.AfterFunc(time.Minute, signal.Fire)
-		calls := 0
-		p := every(time.Hour, retry.ResetOn(signal), retry.Limit(1))
-		_, err := operators.MapRetry(stream.Of(1), p, func(context.Context, int) (int, error) { calls++; return 0, errBoom },
-			operators.MapRetryOptions[int]{}).Collect(t.Context())
-		if gaveUp(t, err, retry.ErrLimit, 3, time.Hour+time.Minute); calls != 3 {
-			t.Errorf("%d calls, want 3", calls)
-		}
-	})
 }
 
 // Each context keeps the number of its attempt.

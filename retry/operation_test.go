@@ -238,51 +238,6 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// A struct that embeds a Policy and has a Handle of its own decides by that, and is still observed.
-func TestRetryWhen_AHandlerThatEmbedsAPolicy(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for name, wrap := range map[string]func(stream.Stream[stream.Failure]) stream.Stream[stream.Failure]{
-			"passes them on": func(s stream.Stream[stream.Failure]) stream.Stream[stream.Failure] { return s },
-			"on another goroutine": func(s stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
-				return s.Merge(stream.Never[stream.Failure]())
-			},
-			"and runs ahead": func(s stream.Stream[stream.Failure]) stream.Stream[stream.Failure] { return s.Buffer(1) },
-		} {
-			var j journal
-			seen := 0
-			budget := retry.NewBudget(100, 10, 1)
-			p := every(time.Second, retry.WithBudget(budget)).With(j.options()...)
-			h := &seeing{Policy: p, wrap: wrap, seen: &seen}
-			_ = feedOf(1, 0, 2, 1).RetryWhen(h).ForEach(named(t.Context()), func(int) {})
-			if seen != 3 || budget.Tokens() != 73 { // 100 - 10 + 0 - 10 + 2 - 10 + 1
-				t.Errorf("%s: %d failures seen, %v tokens; want 3 and 73", name, seen, budget.Tokens())
-			}
-			want := []string{
-				"recovered by 2 after 1h0m2s: failure 2",
-				"recovered by 1 after 1h0m1s: failure 3",
-				"done 4/3 in 4h0m3s: <nil>",
-			}
-			got := journal{}
-			for _, line := range j {
-				if !strings.HasPrefix(line, "retry") && !strings.HasPrefix(line, "not the operation's context: retry") {
-					got = append(got, line)
-				}
-			}
-			got.want(t, want...)
-		}
-	})
-}
-
-type seeing struct {
-	retry.Policy
-	wrap func(stream.Stream[stream.Failure]) stream.Stream[stream.Failure]
-	seen *int
-}
-
-func (s *seeing) Handle(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
-	return s.wrap(s.Policy.Handle(failures.Tap(func(stream.Failure) { *s.seen++ })))
-}
-
 // Whatever is called first on a zero Operation panics with a sentence.
 func TestTheZeroOperationPanics(t *testing.T) {
 	const want = "retry: Operation: the zero Operation, want one that Policy.Start or Policy.Continue returns"

@@ -2,6 +2,7 @@ package retry_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,7 +91,6 @@ func TestPlanned_ADay(t *testing.T) {
 
 // What a planned end is for a policy, and how an operation ends with one. delays are the waits before the attempts.
 func TestPlanned(t *testing.T) {
-	is := func(target error) func(error) bool { return func(err error) bool { return errors.Is(err, target) } }
 	linear := retry.New(backoff.Linear(time.Second))
 	none := retry.OnGiveUp(func(context.Context, *retry.Error) {})
 	for name, c := range map[string]struct {
@@ -130,7 +130,7 @@ func TestPlanned(t *testing.T) {
 			bubble(t, name+", "+kind, func(t *testing.T) {
 				var at []time.Time
 				var gave string
-				ctx, cancel := context.WithTimeout(t.Context(), cmpOr(c.timeout, 24*time.Hour))
+				ctx, cancel := context.WithTimeout(t.Context(), cmp.Or(c.timeout, 24*time.Hour))
 				defer cancel()
 				opts := c.opts
 				if name == "an empty budget" {
@@ -158,13 +158,6 @@ func TestPlanned(t *testing.T) {
 			})
 		}
 	}
-}
-
-func cmpOr(d, or time.Duration) time.Duration {
-	if d == 0 {
-		return or
-	}
-	return d
 }
 
 func emptyBudget() *retry.Budget {

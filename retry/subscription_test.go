@@ -235,20 +235,6 @@ func TestAttemptEnd_OwnError(t *testing.T) {
 	})
 }
 
-// A policy that a function runs late counts the time from the first failure that it receives.
-func TestSubscription_BeganBeforeHandle(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
-		var down time.Duration
-		p := every(time.Second, retry.OnRecovered(func(_ context.Context, r retry.Recovery) { down = r.Down }))
-		_ = feedOf(0, 0, 0, 0, 1).RetryWhen(answers(func(all failures) failures {
-			return everySecond(3).Merge(after(3500*time.Millisecond, p.Handle(all)))
-		})).ForEach(t.Context(), func(int) {})
-		if want := time.Hour + time.Second; down != want {
-			t.Errorf("down for %v, want %v", down, want)
-		}
-	})
-}
-
 // ownClock is a clock of the policy's own.
 type ownClock struct{}
 
