@@ -161,23 +161,6 @@ func TestNoDelayPassesTheCap_Rounded(t *testing.T) {
 	}
 }
 
-func TestJitterStillSpreadsAtTheCap(t *testing.T) {
-	for _, j := range []jitter.Jitter{jitter.Default, jitter.Full, jitter.Equal, jitter.Deviation(1), jitter.Uniform(0, 1e18)} {
-		b := backoff.Exponential(time.Second, 2).Cap(time.Minute).Jitter(j)
-		lo, middle, hi := b.At(100, 0), b.At(100, 0.5), b.At(100, below1)
-		width := float64(hi-lo) / float64(time.Minute)
-		if want := (j.Factor(1) - j.Factor(0)) / max(1, j.Factor(1)); math.Abs(width-want) > 1e-9 {
-			t.Errorf("%v spreads over %v of the cap, want %v", j, width, want)
-		}
-		if off := middle - (lo+hi)/2; off < -1 || off > 1 {
-			t.Errorf("%v: the middle of %v to %v is %v", j, lo, hi, middle)
-		}
-		if hi < time.Minute-1 {
-			t.Errorf("%v: the longest delay is %v, want the cap", j, hi)
-		}
-	}
-}
-
 func TestCeilingIsBeforeJitter(t *testing.T) {
 	s := time.Second
 	tests := []struct {

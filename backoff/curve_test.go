@@ -63,26 +63,6 @@ func TestCurves(t *testing.T) {
 	}
 }
 
-func TestDefaultIsTheTable(t *testing.T) {
-	for i, want := range []time.Duration{0, 10, 10, 100, 100, 500, 500, 3000, 3000, 5000, 5000, 5000} {
-		want *= ms
-		if got := backoff.Default.At(i, 0); got != want/2 {
-			t.Errorf("Default.At(%d, 0) = %v, want %v", i, got, want/2)
-		}
-		if got := backoff.Default.At(i, 0.5); got != want {
-			t.Errorf("Default.At(%d, 0.5) = %v, want %v", i, got, want)
-		}
-		if got := backoff.Default.At(i, 0.75); got != want*5/4 {
-			t.Errorf("Default.At(%d, 0.75) = %v, want %v", i, got, want*5/4)
-		}
-		for range 100 {
-			if got := backoff.Default.Delay(i); got < want/2 || got > want*3/2 {
-				t.Errorf("Default.Delay(%d) = %v, want within %v and %v", i, got, want/2, want*3/2)
-			}
-		}
-	}
-}
-
 func TestBeforeTheFirstFailureThereIsNoDelay(t *testing.T) {
 	called := false
 	f := backoff.Func(func(int, float64) time.Duration { called = true; return time.Hour })

@@ -29,23 +29,6 @@ func rising() []backoff.Backoff {
 	}
 }
 
-func TestTiledDelays(t *testing.T) {
-	b := backoff.Linear(10 * time.Second).Tiled()
-	for _, tt := range []struct {
-		n    int
-		u    float64
-		want time.Duration
-	}{
-		{1, 0, 0}, {1, 0.25, 2500 * ms}, {1, 0.5, 5 * time.Second},
-		{2, 0, 10 * time.Second}, {2, 0.25, 12500 * ms}, {2, 0.5, 15 * time.Second},
-		{3, 0, 20 * time.Second}, {3, 0.5, 25 * time.Second},
-	} {
-		if got := b.At(tt.n, tt.u); got != tt.want {
-			t.Errorf("At(%d, %v) = %v, want %v", tt.n, tt.u, got, tt.want)
-		}
-	}
-}
-
 // A fleet fails at time 0, and each retry fails at once. The times of its n-th
 // retries must fill [w(1)+…+w(n-1), w(1)+…+w(n)) evenly.
 func TestTiledFleetTilesTheTimeLine(t *testing.T) {
