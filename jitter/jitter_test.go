@@ -2,7 +2,6 @@ package jitter_test
 
 import (
 	"math"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -90,25 +89,6 @@ func TestFactorNeverFallsAndKeepsItsBounds(t *testing.T) {
 			t.Fatalf("Factor(%v) = %v and Factor(%v) = %v, want within [%v, %v]", u, low, v, high, j.Factor(0), j.Factor(1))
 		}
 	})
-}
-
-func TestFactorsAreEvenlyDistributed(t *testing.T) {
-	const draws, buckets = 200_000, 20
-	for _, j := range []jitter.Jitter{jitter.Default, jitter.Full, jitter.Equal, jitter.Deviation(0.5), jitter.Uniform(0.2, 5)} {
-		r := rand.New(rand.NewPCG(1, 2))
-		lo, hi := j.Factor(0), j.Factor(1)
-		var count [buckets]float64
-		for range draws {
-			count[int(buckets*(j.Factor(r.Float64())-lo)/(hi-lo))]++
-		}
-		var χ2 float64
-		for _, c := range count {
-			χ2 += (c - draws/buckets) * (c - draws/buckets) / (draws / buckets)
-		}
-		if χ2 > 43.8 { // 0.1 % of 19 degrees of freedom
-			t.Errorf("%v: χ² is %.1f over %d buckets, want < 43.8", j, χ2, buckets)
-		}
-	}
 }
 
 func TestEqualJittersAreEqualValues(t *testing.T) {
