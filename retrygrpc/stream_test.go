@@ -74,9 +74,9 @@ func TestServerStreamThatIsEmpty(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		done := 0
 		server := &server{fail: times(1, codes.Unavailable)}
-		conn := client{server.connect(t, linear(2, retry.OnDone(func(_ context.Context, r retry.Result) {
-			if done++; r.Err != nil || r.Attempts != 2 {
-				t.Errorf("%+v", r)
+		conn := client{server.connect(t, linear(2, retry.OnDone(func(ctx context.Context, r retry.Result) {
+			if done++; r.Err != nil || r.Attempts != 2 || retrygrpc.MethodFrom(ctx) != after {
+				t.Errorf("%+v of %s", r, retrygrpc.MethodFrom(ctx))
 			}
 		})))}
 		call, err := conn.After(t.Context(), wrapperspb.Int64(9))
@@ -313,20 +313,6 @@ func TestBeforeAnAttemptHasOpened(t *testing.T) {
 	if err := call.RecvMsg(nil); !errors.Is(err, unavailable) {
 		t.Errorf("RecvMsg after Header: %v", err)
 	}
-}
-
-func TestMethodOfAStreamsHooks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var methods []string
-		server := &server{fail: times(1, codes.Unavailable)}
-		conn := client{server.connect(t, linear(3, retry.OnRetry(func(ctx context.Context, _ retry.Event) {
-			methods = append(methods, retrygrpc.MethodFrom(ctx))
-		})))}
-		call, err := conn.After(t.Context(), wrapperspb.Int64(6))
-		if _, err := drain(call, err); err != nil || !slices.Equal(methods, []string{after}) {
-			t.Errorf("methods %q, %v", methods, err)
-		}
-	})
 }
 
 func TestTrailerOfAStream(t *testing.T) {
