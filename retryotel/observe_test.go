@@ -501,32 +501,6 @@ retry.operations {operation} retry.outcome=canceled retry.reason=canceled retry.
 	same(t, "spans", o.ended(), "")
 }
 
-func TestStreams(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		o := observe()
-		runs := 0
-		src := stream.Defer(func(context.Context) stream.Stream[int] {
-			if runs++; runs == 1 {
-				return stream.Fail[int](errDown)
-			}
-			return stream.Of(1, 2)
-		})
-		if _, err := src.RetryWhen(linear(1, o.option)).Collect(t.Context()); err != nil {
-			t.Error(err)
-		}
-		same(t, "metrics", o.metrics(t), `
-retry.attempt.duration s retry.outcome=failure: 1 of 0
-retry.attempt.duration s retry.outcome=success: 1 of 0
-retry.attempts {attempt} retry.outcome=failure: 1
-retry.attempts {attempt} retry.outcome=success: 1
-retry.delay s error.type=*errors.errorString: 1 of 1
-retry.down {outage}: 0
-retry.down_time s: 1 of 1
-retry.operations {operation} retry.outcome=success retry.retried=true: 1`)
-		same(t, "spans", o.ended(), "fetch 1s retry.attempts=2 retry.outcome=success retry.retried=true")
-	})
-}
-
 // traced makes a span of each request that is sent, as otelhttp's transport does.
 type traced struct {
 	tracer trace.Tracer
