@@ -40,6 +40,13 @@ func (s *closedUntil) RoundTrip(r *http.Request) (*http.Response, error) {
 	return status(200, "")(r)
 }
 
+// pass sends a request whose response does not matter.
+func pass(t *testing.T, transport http.RoundTripper, req *http.Request) {
+	t.Helper()
+	resp, err := transport.RoundTrip(req)
+	read(t, resp, err)
+}
+
 func TestGate_OneOf100CallersIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -93,14 +100,11 @@ func TestGate_WhatClosesIt(t *testing.T) {
 		bubble(t, c.name, func(t *testing.T) {
 			base := newScript(c.first, ok)
 			transport := retryhttp.NewTransport(base, constant(0), append(c.opts, retryhttp.Gate())...)
-			resp, err := transport.RoundTrip(get(t, t.Context()))
-			read(t, resp, err)
+			pass(t, transport, get(t, t.Context()))
 			other := get(t, t.Context())
 			other.URL.Host = "other.test"
-			resp, err = transport.RoundTrip(other)
-			read(t, resp, err)
-			resp, err = transport.RoundTrip(get(t, t.Context()))
-			read(t, resp, err)
+			pass(t, transport, other)
+			pass(t, transport, get(t, t.Context()))
 			base.expect(t, fmt.Sprint("0s 0s ", c.want))
 		})
 	}
@@ -134,8 +138,7 @@ func TestGate_OfSeveralTimesTheLatestCountsAndASuccessDoesNotOpenIt(t *testing.T
 		for i := range takes {
 			group.Go(func() {
 				time.Sleep(time.Duration(i)) // one after the other, before the first response
-				resp, err := transport.RoundTrip(get(t, t.Context()))
-				read(t, resp, err)
+				pass(t, transport, get(t, t.Context()))
 			})
 		}
 		time.Sleep(1500 * time.Millisecond)
@@ -153,8 +156,7 @@ func TestGate_SpreadsTheWait(t *testing.T) {
 		policy := retry.New(backoff.Constant(time.Second).Jitter(jitter.Default), retry.Limit(0), retry.WithRand(func() float64 { return 0.5 }))
 		transport := retryhttp.NewTransport(base, policy, retryhttp.Gate())
 		for range 2 {
-			resp, err := transport.RoundTrip(get(t, t.Context()))
-			read(t, resp, err)
+			pass(t, transport, get(t, t.Context()))
 		}
 		base.expect(t, "0s 1m47.5s") // half of 15 %
 	})
@@ -180,8 +182,7 @@ func TestGate_TheWaitIsNoPartOfAnAttempt(t *testing.T) {
 		base := newScript(status(429, "", "Retry-After: 60"), slow)
 		transport := retryhttp.NewTransport(base, policy, retryhttp.Gate())
 		for _, ctx := range []context.Context{t.Context(), retry.WithoutRetries(t.Context())} {
-			resp, err := transport.RoundTrip(get(t, ctx))
-			read(t, resp, err)
+			pass(t, transport, get(t, ctx))
 		}
 		base.expect(t, "0s 1m0s")
 		want := "attempt 1: 0s, gave up: time limit of 1s, attempt 1: 1s"
@@ -209,15 +210,14 @@ func TestGate_RefusesAtOnceWhatWouldWaitTooLong(t *testing.T) {
 			base := newScript(status(429, "busy", "Retry-After: 60"), ok)
 			done := 0
 			transport := retryhttp.NewTransport(base, constant(0, c.opts...).With(retry.OnDone(func(context.Context, retry.Result) { done++ })), retryhttp.Gate())
-			resp, err := transport.RoundTrip(get(t, t.Context()))
-			read(t, resp, err)
+			pass(t, transport, get(t, t.Context()))
 			ctx := t.Context()
 			if c.deadline > 0 {
 				cancel := ending(&ctx, c.deadline)
 				defer cancel()
 			}
 			body := &testBody{Reader: strings.NewReader("order")}
-			resp, err = transport.RoundTrip(request(t, ctx, "POST", body))
+			resp, err := transport.RoundTrip(request(t, ctx, "POST", body))
 			if done != 2 || !body.closed.Load() {
 				t.Errorf("%d operations are done; the body is closed: %v", done, body.closed.Load())
 			}
@@ -256,12 +256,10 @@ func TestGate_ASignalLetsPassWhatWaits(t *testing.T) {
 		signal := retry.NewSignal()
 		base := newScript(status(429, "", "Retry-After: 60"), ok)
 		transport := retryhttp.NewTransport(base, constant(0, retry.ResetOn(signal)), retryhttp.Gate())
-		resp, err := transport.RoundTrip(get(t, t.Context()))
-		read(t, resp, err)
+		pass(t, transport, get(t, t.Context()))
 		time.AfterFunc(time.Second, signal.Fire)
 		for range 2 { // the first one waits when it fires
-			resp, err = transport.RoundTrip(get(t, t.Context()))
-			read(t, resp, err)
+			pass(t, transport, get(t, t.Context()))
 		}
 		base.expect(t, "0s 1s 1m0s")
 	})
@@ -271,12 +269,11 @@ func TestGate_TheEndOfTheContextEndsTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := newScript(status(429, "", "Retry-After: 60"), ok)
 		transport := retryhttp.NewTransport(base, constant(0), retryhttp.Gate())
-		resp, err := transport.RoundTrip(get(t, t.Context()))
-		read(t, resp, err)
+		pass(t, transport, get(t, t.Context()))
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		start := time.Now()
-		if resp, err = transport.RoundTrip(get(t, ctx)); !errors.Is(err, context.Canceled) || time.Since(start) != time.Second {
+		if resp, err := transport.RoundTrip(get(t, ctx)); !errors.Is(err, context.Canceled) || time.Since(start) != time.Second {
 			t.Errorf("%v, %v after %v", resp, err, time.Since(start))
 		}
 		base.expect(t, "0s")
