@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/retryhttp"
 	"github.com/retrywhen/retrywhen/stream"
@@ -58,19 +59,12 @@ func (r *ranges) RoundTrip(req *http.Request) (*http.Response, error) {
 	return r.base.RoundTrip(req)
 }
 
-// registry is a context that counts its children.
-type registry struct {
-	context.Context
-	done     chan struct{}
-	children int
-}
-
-func (r *registry) Done() <-chan struct{} { return r.done }
-
-// AfterFunc is called by the context package for each child.
-func (r *registry) AfterFunc(func()) (stop func() bool) {
-	r.children++
-	return func() bool { r.children--; return true }
+// resumed returns the response to a GET whose body is continued.
+func resumed(t *testing.T, ctx context.Context, base http.RoundTripper, p retry.Policy, opts ...retryhttp.Option) *http.Response {
+	t.Helper()
+	resp, err := retryhttp.NewTransport(base, p, append(opts, retryhttp.ResumeBody(0))...).RoundTrip(get(t, ctx))
+	must(t, err)
+	return resp
 }
 
 // A body that breaks before its first byte is not continued by a range that begins nowhere.
@@ -78,8 +72,7 @@ func TestResumeBody_RestFromTheStart(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		const tag = `ETag: "v1"`
 		s := newScript(part(200, breaks("", errCut), tag, "Content-Length: 10"), part(206, breaks(alphabet[:10], io.EOF), tag, "Content-Range: bytes x-9/10"))
-		resp, err := retryhttp.NewTransport(s, constant(1), retryhttp.ResumeBody(0)).RoundTrip(get(t, t.Context()))
-		must(t, err)
+		resp := resumed(t, t.Context(), s, constant(1))
 		got, err := io.ReadAll(resp.Body)
 		if len(got) != 0 || !errors.Is(err, errCut) {
 			t.Errorf("got %q, %v", got, err)
@@ -130,8 +123,7 @@ func TestResumeBody_Rest(t *testing.T) {
 		bubble(t, c.name, func(t *testing.T) {
 			s := newScript(part(200, breaks("abcd", errCut), tag, "Content-Length: 10"), c.rest)
 			seen := &ranges{base: s}
-			resp, err := retryhttp.NewTransport(seen, constant(3), retryhttp.ResumeBody(0)).RoundTrip(get(t, t.Context()))
-			must(t, err)
+			resp := resumed(t, t.Context(), seen, constant(3))
 			got, err := io.ReadAll(resp.Body)
 			if want := "abcd" + c.want; len(c.want) == 6 {
 				if string(got) != want || err != nil {
@@ -313,9 +305,8 @@ func TestResumeBody_Policy(t *testing.T) {
 	})
 	bubble(t, "gives up", func(t *testing.T) {
 		s := newScript(first, failure(refused))
-		resp, err := retryhttp.NewTransport(s, constant(2), retryhttp.ResumeBody(0)).RoundTrip(get(t, t.Context()))
-		must(t, err)
-		_, err = io.ReadAll(resp.Body)
+		resp := resumed(t, t.Context(), s, constant(2))
+		_, err := io.ReadAll(resp.Body)
 		if !errors.Is(err, errCut) || !errors.Is(err, retry.ErrLimit) || !errors.Is(err, refused) {
 			t.Error(err)
 		}
@@ -323,9 +314,8 @@ func TestResumeBody_Policy(t *testing.T) {
 	})
 	bubble(t, "gives up after a status", func(t *testing.T) {
 		s := newScript(first, unavailable)
-		resp, err := retryhttp.NewTransport(s, constant(2), retryhttp.ResumeBody(0)).RoundTrip(get(t, t.Context()))
-		must(t, err)
-		_, err = io.ReadAll(resp.Body)
+		resp := resumed(t, t.Context(), s, constant(2))
+		_, err := io.ReadAll(resp.Body)
 		if e, ok := errors.AsType[*retryhttp.StatusError](err); !ok || e.StatusCode != 503 || !errors.Is(err, errCut) || !errors.Is(err, retry.ErrLimit) {
 			t.Error(err)
 		}
@@ -343,9 +333,8 @@ func TestResumeBody_Policy(t *testing.T) {
 			return retryhttp.Unclassified
 		})
 		s := newScript(first, failure(refused))
-		resp, err := retryhttp.NewTransport(s, p, final, retryhttp.ResumeBody(0)).RoundTrip(get(t, t.Context()))
-		must(t, err)
-		if _, err = io.ReadAll(resp.Body); !errors.Is(err, errCut) || !errors.Is(err, refused) {
+		resp := resumed(t, t.Context(), s, p, final)
+		if _, err := io.ReadAll(resp.Body); !errors.Is(err, errCut) || !errors.Is(err, refused) {
 			t.Error(err)
 		}
 		if want := []string{"1 <nil>", fmt.Sprint(2, refused)}; !slices.Equal(results, want) {
@@ -355,9 +344,8 @@ func TestResumeBody_Policy(t *testing.T) {
 	})
 	bubble(t, "gives up at once", func(t *testing.T) {
 		s := newScript(first)
-		resp, err := retryhttp.NewTransport(s, constant(0), retryhttp.ResumeBody(0)).RoundTrip(get(t, t.Context()))
-		must(t, err)
-		_, err = io.ReadAll(resp.Body)
+		resp := resumed(t, t.Context(), s, constant(0))
+		_, err := io.ReadAll(resp.Body)
 		want := "limit of 0 retries"
 		if e, ok := err.(*retry.Error); !ok || !errors.Is(err, errCut) || !strings.Contains(e.Error(), want) || strings.Count(e.Error(), "broke") != 1 {
 			t.Errorf("%v, want %q", err, want)
@@ -366,9 +354,8 @@ func TestResumeBody_Policy(t *testing.T) {
 	bubble(t, "refuses what If refuses", func(t *testing.T) {
 		s := newScript(first)
 		p := constant(3, retry.If(func(err error) bool { return !errors.Is(err, errCut) }))
-		resp, err := retryhttp.NewTransport(s, p, retryhttp.ResumeBody(0)).RoundTrip(get(t, t.Context()))
-		must(t, err)
-		if _, err = io.ReadAll(resp.Body); !errors.Is(err, errCut) {
+		resp := resumed(t, t.Context(), s, p)
+		if _, err := io.ReadAll(resp.Body); !errors.Is(err, errCut) {
 			t.Error(err)
 		}
 		s.expect(t, "0s")
@@ -377,9 +364,8 @@ func TestResumeBody_Policy(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(2500*time.Millisecond, func() { cancel(errCause) })
 		s := newScript(first, unavailable)
-		resp, err := retryhttp.NewTransport(s, constant(9), retryhttp.ResumeBody(0)).RoundTrip(get(t, ctx))
-		must(t, err)
-		_, err = io.ReadAll(resp.Body)
+		resp := resumed(t, ctx, s, constant(9))
+		_, err := io.ReadAll(resp.Body)
 		if took := time.Since(s.start); !errors.Is(err, errCause) || !errors.Is(err, context.Canceled) || took != 2500*time.Millisecond {
 			t.Errorf("%v after %v", err, took)
 		}
@@ -390,19 +376,17 @@ func TestResumeBody_Policy(t *testing.T) {
 			cancel(errCause)
 			return 0, errCut
 		})}, `ETag: "v1"`, "Content-Length: 10"))
-		resp, err := retryhttp.NewTransport(s, constant(9), retryhttp.ResumeBody(0)).RoundTrip(get(t, ctx))
-		must(t, err)
-		if _, err = io.ReadAll(resp.Body); !errors.Is(err, errCut) || !errors.Is(err, errCause) || !errors.Is(err, context.Canceled) {
+		resp := resumed(t, ctx, s, constant(9))
+		if _, err := io.ReadAll(resp.Body); !errors.Is(err, errCut) || !errors.Is(err, errCause) || !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
 		s.expect(t, "0s")
 	})
 	bubble(t, "Close ends a wait", func(t *testing.T) {
 		s := newScript(first, unavailable)
-		resp, err := retryhttp.NewTransport(s, constant(9), retryhttp.ResumeBody(0)).RoundTrip(get(t, t.Context()))
-		must(t, err)
+		resp := resumed(t, t.Context(), s, constant(9))
 		time.AfterFunc(2500*time.Millisecond, func() { resp.Body.Close() })
-		_, err = io.ReadAll(resp.Body)
+		_, err := io.ReadAll(resp.Body)
 		if took := time.Since(s.start); !errors.Is(err, http.ErrBodyReadAfterClose) || took != 2500*time.Millisecond {
 			t.Errorf("%v after %v", err, took)
 		}
@@ -415,10 +399,9 @@ func TestResumeBody_Policy(t *testing.T) {
 			<-r.Context().Done()
 			return nil, context.Cause(r.Context())
 		})
-		resp, err := retryhttp.NewTransport(s, constant(9), retryhttp.ResumeBody(0)).RoundTrip(get(t, t.Context()))
-		must(t, err)
+		resp := resumed(t, t.Context(), s, constant(9))
 		time.AfterFunc(time.Minute, func() { resp.Body.Close() })
-		if _, err = io.ReadAll(resp.Body); !errors.Is(err, http.ErrBodyReadAfterClose) || time.Since(s.start) != time.Minute {
+		if _, err := io.ReadAll(resp.Body); !errors.Is(err, http.ErrBodyReadAfterClose) || time.Since(s.start) != time.Minute {
 			t.Errorf("%v after %v", err, time.Since(s.start))
 		}
 	})
@@ -428,8 +411,7 @@ func TestResumeBody_Policy(t *testing.T) {
 			body.Close()
 			return rest(4, "efghij", io.EOF)(r)
 		})
-		resp, err := retryhttp.NewTransport(s, constant(9), retryhttp.ResumeBody(0)).RoundTrip(get(t, t.Context()))
-		must(t, err)
+		resp := resumed(t, t.Context(), s, constant(9))
 		body = resp.Body
 		if got, err := io.ReadAll(resp.Body); string(got) != "abcd" || !errors.Is(err, http.ErrBodyReadAfterClose) || !s.bodies[1].closed.Load() {
 			t.Errorf("%q, %v; closed: %v", got, err, s.bodies[1].closed.Load())
@@ -437,8 +419,7 @@ func TestResumeBody_Policy(t *testing.T) {
 	})
 	bubble(t, "a closed body is not continued", func(t *testing.T) {
 		s := newScript(first)
-		resp, err := retryhttp.NewTransport(s, constant(9), retryhttp.ResumeBody(0)).RoundTrip(get(t, t.Context()))
-		must(t, err)
+		resp := resumed(t, t.Context(), s, constant(9))
 		resp.Body.Close()
 		if _, err := io.ReadAll(resp.Body); err != http.ErrBodyReadAfterClose {
 			t.Error(err)
@@ -447,17 +428,16 @@ func TestResumeBody_Policy(t *testing.T) {
 	})
 	bubble(t, "nothing is left on the request's context", func(t *testing.T) {
 		for _, bytes := range []int{0, 2, 5, 7, 9, 10} {
-			ctx := &registry{Context: context.Background(), done: make(chan struct{})}
+			ctx := &check.Parent{Context: t.Context()}
 			s := newScript(first, rest(4, "ef", errCut), rest(6, "gh", errCut), rest(8, "ij", io.EOF))
-			resp, err := retryhttp.NewTransport(s, constant(1), retryhttp.ResumeBody(0)).RoundTrip(get(t, ctx))
-			must(t, err)
+			resp := resumed(t, ctx, s, constant(1))
 			if n, err := io.ReadFull(resp.Body, make([]byte, bytes)); err != nil {
 				t.Errorf("%d bytes of %d, %v", n, bytes, err)
 			}
 			resp.Body.Close()
 			_, _ = io.ReadAll(resp.Body)
-			if ctx.children != 0 {
-				t.Errorf("closed after %d bytes: %d children of the context are left", bytes, ctx.children)
+			if n := ctx.Waiting.Load(); n != 0 {
+				t.Errorf("closed after %d bytes: %d children of the context are left", bytes, n)
 			}
 		}
 	})
