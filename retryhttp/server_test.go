@@ -113,33 +113,6 @@ func TestServer_PostIsNotCarriedOutTwice(t *testing.T) {
 	})
 }
 
-// What has been handed over is not retried, whatever becomes of its body.
-func TestServer_ABodyThatIsCutIsNotRetried(t *testing.T) {
-	protocols(t, func(t *testing.T, p *protocol) {
-		var count atomic.Int64
-		url, base := p.serve(func(w http.ResponseWriter, r *http.Request) {
-			count.Add(1)
-			w.Header().Set("Content-Length", "1000000")
-			w.Write(randomBytes(4096))
-			w.(http.Flusher).Flush()
-			panic(http.ErrAbortHandler)
-		})
-		client := http.Client{Transport: retryhttp.NewTransport(base, quick(5))}
-		resp, err := client.Get(url)
-		must(t, err)
-		n, err := io.Copy(io.Discard, resp.Body)
-		if err == nil || n != 4096 {
-			t.Errorf("%d bytes, %v", n, err)
-		}
-		if err := resp.Body.Close(); err != nil {
-			t.Error(err)
-		}
-		if count.Load() != 1 {
-			t.Errorf("%d requests", count.Load())
-		}
-	})
-}
-
 func TestServer_ManyAtOnce(t *testing.T) {
 	protocols(t, func(t *testing.T, p *protocol) {
 		var count atomic.Int64

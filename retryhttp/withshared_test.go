@@ -266,17 +266,10 @@ func ending(ctx *context.Context, d time.Duration) context.CancelFunc {
 	return cancel
 }
 
-type pooled struct {
-	http.RoundTripper
-	closed bool
-}
-
-func (b *pooled) CloseIdleConnections() { b.closed = true }
-
 func TestWithShared_ClosesTheIdleConnectionsOfItsBase(t *testing.T) {
-	base := &pooled{RoundTripper: newScript(ok)}
+	base := &idle{}
 	(&http.Client{Transport: retryhttp.WithShared(base, numbers(constant(0)), setToken)}).CloseIdleConnections()
-	if !base.closed {
+	if base.closed != 1 {
 		t.Error("they are not closed")
 	}
 }
