@@ -6,10 +6,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/internal/check"
+	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -80,6 +82,18 @@ func TestBudgetsCountInTenths(t *testing.T) {
 	}
 }
 
+func TestARefillFlowsWithTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		budget := retry.NewBudget(4, 1, 0).Refill(0.5)
+		p := every(time.Second, retry.WithBudget(budget))
+		c := calls{fails: -1}
+		_, err := retry.Do(t.Context(), p, c.do)
+		// Four tokens, and half a one each second: 4 3.5 3 2.5 2 1.5 1 0.5.
+		c.want(t, 0, 1, 2, 3, 4, 5, 6, 7)
+		gaveUp(t, err, retry.ErrBudget, 8, 7*time.Second)
+	})
+}
+
 func TestBudgetClone(t *testing.T) {
 	b := retry.NewBudget(10, 1, 0.5).Refill(2)
 	b.Add(-4)
@@ -94,6 +108,30 @@ func TestBudgetClone(t *testing.T) {
 	_ = retry.Run(t.Context(), every(0, retry.WithBudget(b)), failNow(1))
 	if granted, refused := b.Clone().Stats(); granted != 0 || refused != 0 {
 		t.Errorf("a clone has granted %d and refused %d", granted, refused)
+	}
+}
+
+// A feed that works earns its retries, whatever ends its attempts.
+func TestBudget_AFeedEarnsWhatItDelivers(t *testing.T) {
+	budget := retry.NewBudget(10, 1, 0.1)
+	attempts, values := 0, stream.Range(0, 1000).MustNotEnd(errBoom)
+	err := values.OnEnd(func(error) { attempts++ }).RetryWhen(every(0, retry.WithBudget(budget))).Take(1000*1000).ForEach(t.Context(), func(int) {})
+	if err != nil || attempts != 1000 {
+		t.Errorf("%d attempts: %v", attempts, err)
+	}
+}
+
+func TestBudget_ALoopEarnsByReset(t *testing.T) {
+	budget := retry.NewBudget(10, 1, 1)
+	for a, err := range every(0, retry.WithBudget(budget)).Attempts(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.N() == 100 {
+			break
+		}
+		a.Reset()
+		a.Fail(errBoom)
 	}
 }
 
@@ -195,5 +233,117 @@ func TestBudgetAdd(t *testing.T) {
 		if check.Recovered(func() { b.Add(bad) }) == nil {
 			t.Errorf("Add(%v) did not panic", bad)
 		}
+	}
+}
+
+// A thousand clients each call a server once a second for a minute, and it is down for the 20 s in the middle. Each
+// call may be retried five times. Without a budget the load on the server that is down is six times that of the calls;
+// with one that all share it stays below what the budget holds and 10 % of the successes.
+func TestHerd_ABudgetKeepsTheRetryLoadDown(t *testing.T) {
+	const (
+		clients, rounds  = 1000, 60
+		downFrom, downTo = 20, 40
+		limit            = 5
+		capacity, refund = 500, 0.1
+	)
+	run := func(t *testing.T, opts ...retry.Option) (h herdLoad) {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			var calls, retries, retriesDown, succeeded atomic.Int64
+			down := func() bool {
+				at := time.Since(start)
+				return downFrom*time.Second <= at && at < downTo*time.Second
+			}
+			p := retry.New(backoff.Exponential(20*time.Millisecond, 2).Jitter(jitter.Full), retry.Limit(limit)).With(opts...)
+			var wg sync.WaitGroup
+			for i := range clients {
+				wg.Go(func() {
+					time.Sleep(time.Duration(i) * time.Second / 10 / clients)
+					for range rounds {
+						round := time.Now()
+						first := true
+						_ = retry.Run(t.Context(), p, func(context.Context) error {
+							if calls.Add(1); !first {
+								retries.Add(1)
+								if down() {
+									retriesDown.Add(1)
+								}
+							}
+							first = false
+							if down() {
+								return errBoom
+							}
+							succeeded.Add(1)
+							return nil
+						})
+						time.Sleep(time.Until(round.Add(time.Second)))
+					}
+				})
+			}
+			wg.Wait()
+			h = herdLoad{calls.Load(), retries.Load(), retriesDown.Load(), succeeded.Load()}
+		})
+		return h
+	}
+	const callsDown = clients * (downTo - downFrom)
+	without := run(t)
+	with := run(t, retry.WithBudget(retry.NewBudget(capacity, 1, refund)))
+	t.Logf("while the server is down: %d calls; %d retries without a budget (×%.2f), %d with (×%.3f)",
+		callsDown, without.retriesDown, 1+float64(without.retriesDown)/callsDown, with.retriesDown, 1+float64(with.retriesDown)/callsDown)
+	t.Logf("in all: %+v without, %+v with", without, with)
+
+	if without.retriesDown < callsDown*(limit-1) || without.retriesDown > callsDown*limit {
+		t.Errorf("%d retries without a budget, want nearly %d: the limit times the calls", without.retriesDown, callsDown*limit)
+	}
+	if with.retriesDown > capacity {
+		t.Errorf("%d retries while the server is down, want at most the budget's capacity, %d", with.retriesDown, capacity)
+	}
+	if most := capacity + int64(refund*float64(with.succeeded)); with.retries > most {
+		t.Errorf("%d retries in all, want at most the capacity and a tenth of the successes, %d", with.retries, most)
+	}
+	if with.succeeded < clients*(rounds-(downTo-downFrom)-1) {
+		t.Errorf("%d calls succeeded: the budget is in the way of a server that is up", with.succeeded)
+	}
+}
+
+// herdLoad is what reached the server, or would have.
+type herdLoad struct{ calls, retries, retriesDown, succeeded int64 }
+
+// A spent budget ends a call at once. So 32 loops without a wait call a server that is down a hundred times as often as
+// with an outer policy that waits, in a minute in which each call takes 10 ms.
+func TestABudgetUnderALoop(t *testing.T) {
+	calls := func(loop func(ctx context.Context, call func(context.Context) error)) (n int) {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			p := retry.New(backoff.Exponential(time.Second, 2), retry.Limit(3), retry.WithBudget(retry.NewBudget(10, 1, 0.1)))
+			var counted atomic.Int64
+			var all sync.WaitGroup
+			for range 32 {
+				all.Go(func() {
+					loop(ctx, func(ctx context.Context) error {
+						return retry.Run(ctx, p, func(context.Context) error {
+							counted.Add(1)
+							time.Sleep(10 * time.Millisecond)
+							return errBoom
+						})
+					})
+				})
+			}
+			all.Wait()
+			n = int(counted.Load())
+		})
+		return n
+	}
+	bare := calls(func(ctx context.Context, call func(context.Context) error) {
+		for ctx.Err() == nil {
+			_ = call(ctx)
+		}
+	})
+	waiting := calls(func(ctx context.Context, call func(context.Context) error) {
+		_ = retry.Run(ctx, retry.New(backoff.Exponential(time.Second, 2).Cap(30*time.Second)), call)
+	})
+	if bare < 190_000 || waiting > 1000 {
+		t.Errorf("%d calls in loops without a wait, %d with an outer policy", bare, waiting)
 	}
 }

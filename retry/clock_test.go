@@ -174,6 +174,23 @@ func TestOperation_AFireWhileTheTimerIsSet(t *testing.T) {
 	})
 }
 
+// Each call's context has the call's number.
+func TestDo_FifteenCalls(t *testing.T) {
+	n := 0
+	err := retry.Run(t.Context(), every(0), func(ctx context.Context) error {
+		if n++; stream.AttemptFrom(ctx) != n {
+			t.Errorf("call %d is attempt %d", n, stream.AttemptFrom(ctx))
+		}
+		if n == 15 {
+			return nil
+		}
+		return errBoom
+	})
+	if err != nil || n != 15 {
+		t.Errorf("%d calls, %v", n, err)
+	}
+}
+
 // Failed is for failures.
 func TestOperation_FailedWithoutAnError(t *testing.T) {
 	op := every(0).Start(t.Context())

@@ -446,6 +446,34 @@ func TestParse_NoEmptyHint(t *testing.T) {
 	}
 }
 
+// A fleet with one deadline and the same dictated delay is spread over half of what is left, at no point closer than
+// evenly.
+func TestADictatedDelayIsSpreadBeforeADeadline(t *testing.T) {
+	now := time.Unix(0, 0)
+	for _, j := range []jitter.Jitter{jitter.Default, jitter.Full, jitter.Equal} {
+		for _, bound := range []string{"deadline", "Within"} {
+			var last time.Duration
+			for i := range 201 {
+				p := retry.New(backoff.Constant(time.Second).Jitter(j), retry.WithRand(func() float64 { return float64(i) / 201 }))
+				var deadline time.Time
+				if bound == "deadline" {
+					deadline = now.Add(12 * time.Second)
+				} else {
+					p = p.With(retry.Within(12 * time.Second))
+				}
+				d, err := decide(p, new(retry.State), stream.Failure{Err: retry.RetryAfter(errBoom, 10*time.Second)}, now, deadline)
+				if err != nil || d < 10*time.Second || d > 11*time.Second || i > 0 && d-last < 4*time.Millisecond {
+					t.Errorf("%v, %s: %d: %v after %v, %v", j, bound, i, d, last, err)
+				}
+				last = d
+			}
+			if last < 10900*time.Millisecond {
+				t.Errorf("%v, %s: the last at %v", j, bound, last)
+			}
+		}
+	}
+}
+
 func TestWithin_DoesNotBoundTheAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

@@ -48,6 +48,27 @@ func (w *worksNotes) policy(opts ...retry.Option) retry.Policy {
 		retry.OnDone(func(context.Context, retry.Result) { w.note("done") })).With(opts...)
 }
 
+func TestSubscriptionsHaveRowsOfTheirOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, start, done := every(time.Second, retry.Limit(2)), time.Now(), make(chan string)
+		for range 10 {
+			go func() {
+				at := ""
+				_, _ = stream.Defer(func(context.Context) stream.Stream[int] {
+					at += fmt.Sprint(time.Since(start), " ")
+					return stream.Fail[int](errBoom)
+				}).RetryWhen(p).Collect(t.Context())
+				done <- at
+			}()
+		}
+		for range 10 {
+			if got := <-done; got != "0s 1s 2s " {
+				t.Errorf("attempts at %s", got)
+			}
+		}
+	})
+}
+
 // Each attempt's first sign of life is reported once: the first attempt's too, after the recovery, before the value.
 func TestOnWorks(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -180,3 +180,19 @@ func TestBackoffFor_Draws(t *testing.T) {
 		}
 	}
 }
+
+// Every driver waits as BackoffFor says.
+func TestBackoffFor_EveryDriver(t *testing.T) {
+	eachDriver(t, func(t *testing.T, run driver) {
+		p := every(time.Second, retry.BackoffFor(is(errThrottled), backoff.Constant(time.Minute)))
+		start, failures := time.Now(), []error{errBoom, errThrottled, nil}
+		err := run(t.Context(), p, func(context.Context) error {
+			failure := failures[0]
+			failures = failures[1:]
+			return failure
+		})
+		if lasted := time.Since(start); err != nil || lasted != time.Minute+time.Second {
+			t.Errorf("got %v after %v, want 1m1s", err, lasted)
+		}
+	})
+}

@@ -182,6 +182,23 @@ type asker struct{ d time.Duration }
 func (a asker) Error() string             { return "busy" }
 func (a asker) RetryAfter() time.Duration { return a.d }
 
+// A fleet that is told a minute comes back evenly within 69 s, whatever the jitter: with full jitter it was 120 s.
+func TestAFleetThatIsToldAMinute(t *testing.T) {
+	for _, b := range []backoff.Backoff{
+		backoff.Exponential(time.Second, 2).Jitter(jitter.Full), backoff.Exponential(time.Second, 2).Jitter(jitter.Equal),
+		backoff.Exponential(time.Second, 2).Jitter(jitter.Default), backoff.Exponential(time.Second, 2).Tiled(), backoff.Decorrelated(time.Second),
+	} {
+		for i := range 100 {
+			p := retry.New(b, retry.WithRand(func() float64 { return float64(i) / 100 }))
+			op := p.Start(t.Context())
+			got, end := op.Failed(retry.Outcome{Err: retry.RetryAfter(errBoom, time.Minute)})
+			if want := time.Minute + time.Duration(i)*90*time.Millisecond; got != want || end != nil {
+				t.Errorf("%v: client %d of 100 waits %v, want %v; %v", b, i, got, want, end)
+			}
+		}
+	}
+}
+
 func TestAWaitPastTheDeadlineIsNotBegun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
