@@ -92,15 +92,15 @@ func TestParseIsLenient(t *testing.T) {
 
 // textOf returns a text of the curve, in which each duration is d and each number is x.
 func textOf(c backoff.Curve, d time.Duration, x float64) string {
-	text := c.Name
+	words := []string{c.Name}
 	for _, name := range c.Parameters {
-		word := fmt.Sprint(" ", name, "=", d)
-		if _, err := backoff.Parse(c.Name + word); err != nil && strings.Contains(err.Error(), "is not a number") {
-			word = fmt.Sprint(" ", name, "=", x)
+		word := fmt.Sprint(name, "=", d)
+		if _, err := backoff.Parse(c.Name + " " + word); err != nil && strings.Contains(err.Error(), "is not a number") {
+			word = fmt.Sprint(name, "=", x)
 		}
-		text += word
+		words = append(words, word)
 	}
-	return text
+	return strings.Join(words, " ")
 }
 
 // anyBackoff draws any Backoff that has a text form.
