@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -20,36 +18,7 @@ import (
 	"github.com/retrywhen/retrywhen/streamtest"
 )
 
-func TestFlatMap_RunsSoManyAtOnceAndTheSourceWaits(t *testing.T) {
-	for concurrency, want := range map[int]string{
-		1:           "-a--A-b--B-c--C|",
-		2:           "-ab-ABc--C|",
-		3:           "-abcABC|",
-		math.MaxInt: "-abcABC|",
-	} {
-		session(t, fmt.Sprint(concurrency), func(s *streamtest.Session) {
-			streamtest.Expect(s, operators.FlatMap(cold(s, "abc----|"), concurrency, inner(s, "-x--X|"))).ToBe(want)
-		})
-	}
-}
-
 func TestFlatMap_FirstErrorCancelsTheOthers(t *testing.T) {
-	session(t, "an inner stream's", func(s *streamtest.Session) {
-		src, ofA, ofB := streamtest.Cold[string](s, "a---b"), streamtest.Cold[string](s, "-x"), streamtest.Cold[string](s, "--#")
-		streamtest.Expect(s, operators.FlatMap(src.Stream, 3, func(v string) strs {
-			if v == "b" {
-				return ofB.Stream
-			}
-			return ofA.Stream
-		})).ToBe("-x----#")
-		src.Subscriptions("^-----!")
-		ofA.Subscriptions("^-----!")
-	})
-	session(t, "an inner stream's, while the source is held", func(s *streamtest.Session) {
-		src, fails := streamtest.Cold[string](s, "(abc)"), cold(s, "-----#")
-		streamtest.Expect(s, operators.FlatMap(src.Stream, 2, func(string) strs { return fails })).ToBe("-----#")
-		src.Subscriptions("^----!")
-	})
 	session(t, "it is returned when the slowest has wound down", func(s *streamtest.Session) {
 		slow := windingDown(cold(s, "-x"), 3*ms)
 		streamtest.Expect(s, operators.FlatMap(cold(s, "a-#"), 2, func(string) strs { return slow })).ToBe("-x---#")
@@ -260,21 +229,6 @@ func TestMapErr(t *testing.T) {
 }
 
 func TestTryMap(t *testing.T) {
-	upper := func(_ context.Context, v string) (string, error) {
-		if v == "x" {
-			return "N", errBoom
-		}
-		return strings.ToUpper(v), nil
-	}
-	session(t, "values", func(s *streamtest.Session) {
-		streamtest.Expect(s, operators.TryMap(cold(s, "-ab|"), upper)).ToBe("-AB|")
-		streamtest.Expect(s, operators.TryMap(cold(s, "-a#"), upper)).ToBe("-A#")
-	})
-	session(t, "f's error ends the stream, and the source is stopped", func(s *streamtest.Session) {
-		src := streamtest.Cold[string](s, "-axc")
-		streamtest.Expect(s, operators.TryMap(src.Stream, upper)).Error(errBoom).ToBe("-A#")
-		src.Subscriptions("^-!")
-	})
 	bubble(t, "f has the context of the run; at its end its cause comes first", func(t *testing.T) {
 		slow := func(ctx context.Context, v string) (string, error) {
 			select {
@@ -288,16 +242,5 @@ func TestTryMap(t *testing.T) {
 		if !errors.Is(err, errCause) || !errors.Is(err, errBoom) {
 			t.Error(err)
 		}
-	})
-	session(t, "a retry runs all again", func(s *streamtest.Session) {
-		failed := false
-		once := func(_ context.Context, v string) (string, error) {
-			if v == "b" && !failed {
-				failed = true
-				return "", errBoom
-			}
-			return v, nil
-		}
-		streamtest.Expect(s, operators.TryMap(cold(s, "-ab|"), once).Retry(1)).ToBe("-a-ab|")
 	})
 }

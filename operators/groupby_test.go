@@ -111,20 +111,17 @@ func TestGroupBy_HandedOut(t *testing.T) {
 		s := operators.FlatMap(groups, math.MaxInt, func(group strs) strs { return group.Filter(func(string) bool { return false }) })
 		expect(t, s, "10"+late)
 	})
-	bubble(t, "to FlatMap, with f's stream over later", func(t *testing.T) {
-		groups := operators.GroupBy(fromScript("10a 20p 30b 70c"), series, func(_ byte, group strs) stream.Stream[strs] {
-			return stream.Of(group).Concat(operators.Map(fromScript("50|"), func(string) strs { return nil }))
+	for name, c := range map[string]struct{ source, want string }{
+		"to FlatMap, with f's stream over later":        {"10a 20p 30b 70c", "10a 20p 30b 60" + late},
+		"to one that goes on when the source has ended": {"10a 20p 30b 40|", "10a 20p 30b 70|"},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			groups := operators.GroupBy(fromScript(c.source), series, func(_ byte, group strs) stream.Stream[strs] {
+				return stream.Of(group).Concat(operators.Map(fromScript("50|"), func(string) strs { return nil }))
+			})
+			expect(t, operators.FlatMap(groups, math.MaxInt, func(group strs) strs { return group }), c.want)
 		})
-		s := operators.FlatMap(groups, math.MaxInt, func(group strs) strs { return group })
-		expect(t, s, "10a 20p 30b 60"+late)
-	})
-	bubble(t, "to one that goes on when the source has ended", func(t *testing.T) {
-		groups := operators.GroupBy(fromScript("10a 20p 30b 40|"), series, func(_ byte, group strs) stream.Stream[strs] {
-			return stream.Of(group).Concat(operators.Map(fromScript("50|"), func(string) strs { return nil }))
-		})
-		s := operators.FlatMap(groups, math.MaxInt, func(group strs) strs { return group })
-		expect(t, s, "10a 20p 30b 70|")
-	})
+	}
 	bubble(t, "to one whose context goes on when all is cancelled", func(t *testing.T) {
 		ended := make(chan string, 1)
 		f := func(_ byte, group strs) strs {
@@ -152,21 +149,9 @@ func TestGroupBy_BusyGroup(t *testing.T) {
 	session(t, "the source fails when it is done", func(s *streamtest.Session) {
 		streamtest.Expect(s, operators.GroupBy(cold(s, "-a#"), series, slow)).ToBe("-----(a#)")
 	})
-	session(t, "a Buffer gives it room", func(s *streamtest.Session) {
-		buffered := func(key byte, group strs) strs { return slow(key, group.Buffer(10)) }
-		streamtest.Expect(s, operators.GroupBy(cold(s, "-abcp|"), series, buffered)).ToBe("-----a--pb---(c|)")
-	})
 }
 
 func TestGroupBy_Errors(t *testing.T) {
-	session(t, "the source's", func(s *streamtest.Session) {
-		groups := 0
-		f := func(_ byte, group strs) strs { return returns(group, &groups) }
-		streamtest.Expect(s, operators.GroupBy(cold(s, "-ap#"), series, f)).ToBe("-ap#")
-		if groups != 2 {
-			s.T().Errorf("%d groups have returned", groups)
-		}
-	})
 	session(t, "a group's", func(s *streamtest.Session) {
 		src, fails := streamtest.Cold[string](s, "-ap--b"), cold(s, "-#")
 		groups := 0

@@ -98,14 +98,6 @@ func TestShareN_Marbles(t *testing.T) {
 }
 
 func TestShare_ConsumersLeave(t *testing.T) {
-	session(t, "one stops, the other goes on", func(s *streamtest.Session) {
-		src := streamtest.Cold[string](s, "-a-b-c|")
-		shared := operators.Share(src.Stream)
-		one, other := streamtest.Expect(s, shared.Take(1)), streamtest.Expect(s, shared)
-		one.ToBe("-(a|)")
-		other.ToBe("-a-b-c|")
-		src.Subscriptions("^-----!")
-	})
 	session(t, "all stop, and the next one runs it again, when the old run has returned", func(s *streamtest.Session) {
 		src := streamtest.Probe(s, windingDown(cold(s, "-a-b-|"), 5*ms))
 		shared := operators.Share(src.Stream)
@@ -138,25 +130,6 @@ func TestShare_ConsumersLeave(t *testing.T) {
 			other.ToBe("-a-b-c|")
 		})
 	}
-	bubble(t, "the last one cancels the source and waits for it", func(t *testing.T) {
-		returned := 0
-		s := operators.Share(returns(windingDown(fromScript("10a"), 30*ms), &returned))
-		consumers(
-			after(t, cancelAt(t, 50*ms), 0, s, yes, "10a 80!"),
-			after(t, cancelAt(t, 40*ms), 0, s, yes, "10a 40!"),
-		)
-		if returned != 1 {
-			t.Error("the source has not returned")
-		}
-	})
-	t.Run("cancelled before it comes: nothing is run", func(t *testing.T) {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		cancel(errCause)
-		runs := 0
-		if _, err := operators.Share(returns(stream.Of("a"), &runs)).Collect(ctx); !errors.Is(err, errCause) || runs != 0 {
-			t.Error(err, runs)
-		}
-	})
 }
 
 func TestShare_SlowestConsumerSlowsAll(t *testing.T) {
