@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
@@ -79,65 +78,34 @@ func TestResume_Order(t *testing.T) {
 	}
 }
 
-// Each run begins at start, also while another one is under way.
-func TestResume_ThePositionBelongsToTheSubscription(t *testing.T) {
-	s := operators.Resume(10, numbers(25, 4, false), latest, again)
-	want := upTo(25)[10:]
-	for range 2 {
-		expectValues(t, s, want, nil)
-	}
-	var inner []int
-	outer, err := s.Tap(func(v int) {
-		if v == 15 {
-			inner, _ = s.Collect(t.Context())
-		}
-	}).Collect(t.Context())
-	if err != nil || !slices.Equal(outer, want) || !slices.Equal(inner, want) {
-		t.Errorf("got %v and %v, %v", outer, inner, err)
-	}
-	var all sync.WaitGroup
-	for range 8 {
-		all.Go(func() { expectValues(t, s, want, nil) })
-	}
-	all.Wait()
-}
-
 // A value at which the consumer stops or panics does not move the position: after is not called for it.
 func TestResume_ConsumerThatDoesNotTakeAValue(t *testing.T) {
-	var moved []int
-	s := operators.Resume(0, numbers(9, 9, false), func(_, v int) int { moved = append(moved, v); return v }, again)
-	err := s(t.Context(), func(v int) bool { return v < 3 })
-	if want := []int{1, 2}; err != nil || !slices.Equal(moved, want) {
-		t.Errorf("stopped at 3: %v, after was called for %v", err, moved)
+	for how := range refusals {
+		var moved []int
+		expectRefusal(t, operators.Resume(0, numbers(9, 9, false), func(_, v int) int { moved = append(moved, v); return v }, again), how)
+		if want := []int{1, 2}; !slices.Equal(moved, want) {
+			t.Errorf("%s at 3: after was called for %v", how, moved)
+		}
 	}
-	moved = nil
-	if v := check.Recovered(func() {
-		_ = s(t.Context(), func(v int) bool {
-			if v == 3 {
-				panic(errBoom)
-			}
-			return true
-		})
-	}); v != errBoom {
-		t.Errorf("recovered %v", v)
-	}
-	if want := []int{1, 2}; !slices.Equal(moved, want) {
-		t.Errorf("panicked at 3: after was called for %v", moved)
-	}
-	moved = nil
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		_ = s(t.Context(), func(v int) bool {
-			if v == 3 {
-				runtime.Goexit()
-			}
-			return true
-		})
-	}()
-	<-over
-	if want := []int{1, 2}; !slices.Equal(moved, want) {
-		t.Errorf("exited at 3: after was called for %v", moved)
+}
+
+// refusals are the ways in which a consumer does not take a value.
+var refusals = map[string]func() bool{
+	"stops":  func() bool { return false },
+	"panics": func() bool { panic(errBoom) },
+	"exits":  func() bool { runtime.Goexit(); return true },
+}
+
+// expectRefusal runs s with a consumer that refuses 3, and checks that it ends as the consumer does.
+func expectRefusal(t *testing.T, s ints, how string) {
+	t.Helper()
+	var err error
+	var thrown any
+	exited := exits(func() {
+		thrown = recovered(func() { err = s(t.Context(), func(v int) bool { return v < 3 || refusals[how]() }) })
+	})
+	if err != nil || (thrown == errBoom) != (how == "panics") || exited != (how == "exits") {
+		t.Errorf("%s: returned %v, panicked with %v, exited: %v", how, err, thrown, exited)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -71,40 +70,21 @@ func TestResumeMarked_Order(t *testing.T) {
 
 // A value at which the consumer stops, panics or exits does not move the position, and nothing moves it afterwards.
 func TestResumeMarked_ConsumerThatDoesNotTakeAValue(t *testing.T) {
-	for name, refuse := range map[string]func() bool{
-		"stops":  func() bool { return false },
-		"panics": func() bool { panic(errBoom) },
-		"exits":  func() bool { runtime.Goexit(); return true },
-	} {
-		t.Run(name, func(t *testing.T) {
-			moved, went := 0, 0
-			s := operators.ResumeMarked(0, func(p int) marks {
-				moved = p
-				return func(_ context.Context, yield func(mark) bool) error {
-					_ = yield(at(1)) && yield(at(2)) && yield(at(3))
-					for yield(bookmark(9)) { // a source that does not stop by itself
-						went++
-					}
-					return errBoom
+	for how := range refusals {
+		moved, went := 0, 0
+		expectRefusal(t, operators.ResumeMarked(0, func(p int) marks {
+			moved = p
+			return func(_ context.Context, yield func(mark) bool) error {
+				_ = yield(at(1)) && yield(at(2)) && yield(at(3))
+				for yield(bookmark(9)) { // a source that does not stop by itself
+					went++
 				}
-			}, again)
-			over := make(chan struct{})
-			go func() {
-				defer close(over)
-				defer func() {
-					if r := recover(); name == "panics" && r != errBoom {
-						t.Errorf("recovered %v", r)
-					}
-				}()
-				if err := s(t.Context(), func(v int) bool { return v < 3 || refuse() }); err != nil {
-					t.Error(err)
-				}
-			}()
-			<-over
-			if moved != 0 || went != 0 {
-				t.Errorf("opened at %d; %d bookmarks were taken", moved, went)
+				return errBoom
 			}
-		})
+		}, again), how)
+		if moved != 0 || went != 0 {
+			t.Errorf("%s: opened at %d; %d bookmarks were taken", how, moved, went)
+		}
 	}
 }
 
