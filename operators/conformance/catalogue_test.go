@@ -70,24 +70,7 @@ const racing = true
 // check.
 func op[T any](name, label string, inputs []string, apply func(in []text) stream.Stream[T], isRacing ...bool) entry {
 	e := entry{name: name, label: label, inputs: inputs, racing: len(isRacing) > 0}
-	e.check = func(t *testing.T, ahead int) {
-		if len(inputs) == 0 { // a source
-			streamtest.Check(t, func() stream.Stream[T] { return apply(nil) })
-			return
-		}
-		streamtest.CheckOperator(t, streamtest.Operator[string, T]{
-			Values: []string{"a", "b", "c", "d"}, Ahead: ahead, Paced: e.racing,
-			Apply: func(src text) stream.Stream[T] {
-				in := make([]text, len(inputs))
-				for i := range in {
-					in[i] = paced("xyz", time.Duration(3+4*i)*ms, stream.Never[string]()) // 7ms, 11ms: apart from one another
-				}
-				in[0] = src
-				return apply(in)
-			},
-		})
-	}
-	e.run = func(ctx context.Context, src text, each func(v any) bool) error {
+	over := func(src text) stream.Stream[T] {
 		in := make([]text, len(inputs))
 		for i := range in {
 			in[i] = paced("xyz", time.Duration(3+4*i)*ms, stream.Never[string]()) // 7ms, 11ms: apart from one another
@@ -95,7 +78,20 @@ func op[T any](name, label string, inputs []string, apply func(in []text) stream
 		if len(in) > 0 {
 			in[0] = src
 		}
-		return apply(in)(ctx, func(v T) bool { return each(v) })
+		return apply(in)
+	}
+	e.check = func(t *testing.T, ahead int) {
+		if len(inputs) == 0 { // a source
+			streamtest.Check(t, func() stream.Stream[T] { return apply(nil) })
+			return
+		}
+		streamtest.CheckOperator(t, streamtest.Operator[string, T]{
+			Values: []string{"a", "b", "c", "d"}, Ahead: ahead, Paced: e.racing,
+			Apply: over,
+		})
+	}
+	e.run = func(ctx context.Context, src text, each func(v any) bool) error {
+		return over(src)(ctx, func(v T) bool { return each(v) })
 	}
 	e.draw = func(s *session) (string, []string) {
 		in := make([]text, len(inputs))
@@ -405,20 +401,10 @@ var catalogue = []section{
 			return operators.Resume("", open, after, constant(ms, retry.Limit(5)))
 		}).with(passing),
 		op("operators.ResumeMarked", `ResumeMarked("", open, 1ms; x is a bookmark)`, given("open(\"\"): -a-x#\n-x#\n-b|"), func(in []text) text {
-			open := func(at string) stream.Stream[operators.Marked[string, string]] {
-				return operators.Map(in[0], func(v string) operators.Marked[string, string] {
-					return operators.Marked[string, string]{Value: v, At: at + v, Bookmark: v == "x"}
-				})
-			}
-			return operators.ResumeMarked("", open, constant(ms, retry.Limit(5)))
+			return operators.ResumeMarked("", marking(in[0]), constant(ms, retry.Limit(5)))
 		}).with(passing),
 		op("operators.ResumePositions", `ResumePositions("", open, 1ms; x is a bookmark)`, given("open(\"\"): -a-x#\n-x#\n-b|"), func(in []text) text {
-			open := func(at string) stream.Stream[operators.Marked[string, string]] {
-				return operators.Map(in[0], func(v string) operators.Marked[string, string] {
-					return operators.Marked[string, string]{Value: v, At: at + v, Bookmark: v == "x"}
-				})
-			}
-			all := operators.ResumePositions("", open, constant(ms, retry.Limit(5)))
+			all := operators.ResumePositions("", marking(in[0]), constant(ms, retry.Limit(5)))
 			return operators.Map(all, func(m operators.Marked[string, string]) string { return m.Value })
 		}).with(passing),
 		source("operators.Poll", "Poll(5ms, 0, pages of ab, none, c, an error, d; 2ms)", func() text {
@@ -447,6 +433,15 @@ var catalogue = []section{
 func twoConsumers(shared text) text {
 	later := operators.ConcatMap(stream.Timer(5*ms), func(time.Time) text { return shared.Delay(ms) })
 	return shared.Merge(operators.Map(later, strings.ToUpper))
+}
+
+// marking returns an open of ResumeMarked: s with its positions, in which x is a bookmark.
+func marking(s text) func(at string) stream.Stream[operators.Marked[string, string]] {
+	return func(at string) stream.Stream[operators.Marked[string, string]] {
+		return operators.Map(s, func(v string) operators.Marked[string, string] {
+			return operators.Marked[string, string]{Value: v, At: at + v, Bookmark: v == "x"}
+		})
+	}
 }
 
 // sentInto returns the stream that consumers makes of a subject, into which a, b and c are sent.

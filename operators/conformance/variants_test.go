@@ -84,19 +84,13 @@ var variants = []entry{
 	variant("Batch(3, 1ms)", func(s text) text { return flat(operators.Batch(s, 3, ms)) }, racing).readsAhead(3),
 	variant("Batch(MaxInt, 1ms)", func(s text) text { return flat(operators.Batch(s, math.MaxInt, ms)) }, racing).readsAhead(1),
 	variant("ZipWith3/first", func(s text) text { return operators.ZipWith3(s, ones, ones, first3) }),
-	variant("ZipWith3/third", func(s text) text {
-		return operators.ZipWith3(ones, ones, s, func(_, _, c string) string { return c })
-	}),
+	variant("ZipWith3/third", func(s text) text { return operators.ZipWith3(ones, ones, s, func(_, _, c string) string { return c }) }),
 	variant("ZipSlice/second", func(s text) text { return operators.Map(operators.ZipSlice(ones, s), last) }),
 	variant("ZipSlice/alone", func(s text) text { return flat(operators.ZipSlice(s)) }).with(synchronous),
 	variant("CombineLatest3/first", func(s text) text { return operators.CombineLatest3(s, one, one, first3) }, racing),
-	variant("CombineLatestSlice/second", func(s text) text {
-		return operators.Map(operators.CombineLatestSlice(one, s), last)
-	}, racing),
+	variant("CombineLatestSlice/second", func(s text) text { return operators.Map(operators.CombineLatestSlice(one, s), last) }, racing),
 	variant("CombineLatestSlice/alone", func(s text) text { return flat(operators.CombineLatestSlice(s)) }),
-	variant("Race/second of three", func(s text) text {
-		return operators.Race(stream.Never[string](), s, stream.Never[string]())
-	}),
+	variant("Race/second of three", func(s text) text { return operators.Race(stream.Never[string](), s, stream.Never[string]()) }),
 	variant("Race/alone", func(s text) text { return operators.Race(s) }).with(passing | trusting),
 	variant("CombineLatest/first", func(s text) text { return operators.CombineLatest(s, one, first) }, racing),
 	variant("CombineLatest/second", func(s text) text { return operators.CombineLatest(one, s, second) }, racing),
