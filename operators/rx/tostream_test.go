@@ -14,68 +14,42 @@ import (
 
 	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/operators/rx"
+	"github.com/retrywhen/retrywhen/stream"
 )
 
-// sources are ways to make an observable of items and an end: nil, an error, or errCause for no end.
-var sources = map[string]func(ctx context.Context, n int, end error) rxgo.Observable{
-	"Create": func(ctx context.Context, n int, end error) rxgo.Observable {
-		return rxgo.Create(counting(n, end), rxgo.WithContext(ctx))
+// sources are ways to make an observable of the numbers from 1 to n.
+var sources = map[string]func(ctx context.Context, n int) rxgo.Observable{
+	"Create": func(ctx context.Context, n int) rxgo.Observable {
+		return rxgo.Create(counting(n), rxgo.WithContext(ctx))
 	},
-	"Defer": func(_ context.Context, n int, end error) rxgo.Observable { return rxgo.Defer(counting(n, end)) },
-	"FromChannel": func(ctx context.Context, n int, end error) rxgo.Observable {
-		return rxgo.FromChannel(rxgo.Defer(counting(n, end)).Observe(rxgo.WithContext(ctx)), rxgo.WithContext(ctx))
+	"Defer": func(_ context.Context, n int) rxgo.Observable { return rxgo.Defer(counting(n)) },
+	"FromChannel": func(ctx context.Context, n int) rxgo.Observable {
+		return rxgo.FromChannel(rxgo.Defer(counting(n)).Observe(rxgo.WithContext(ctx)), rxgo.WithContext(ctx))
 	},
-	"Map": func(_ context.Context, n int, end error) rxgo.Observable {
-		return rxgo.Defer(counting(n, end)).Map(func(_ context.Context, v any) (any, error) { return v, nil })
+	"Map": func(_ context.Context, n int) rxgo.Observable {
+		return rxgo.Defer(counting(n)).Map(func(_ context.Context, v any) (any, error) { return v, nil })
 	},
-	"FlatMap": func(ctx context.Context, n int, end error) rxgo.Observable {
-		return rxgo.Defer(counting(n, end)).FlatMap(func(i rxgo.Item) rxgo.Observable {
-			if i.E != nil {
-				return rxgo.Thrown(i.E)
-			}
-			return rxgo.Just(i.V)()
-		}, rxgo.WithContext(ctx))
+	"FlatMap": func(ctx context.Context, n int) rxgo.Observable {
+		return rxgo.Defer(counting(n)).FlatMap(func(i rxgo.Item) rxgo.Observable { return rxgo.Just(i.V)() }, rxgo.WithContext(ctx))
 	},
-	"Merge": func(ctx context.Context, n int, end error) rxgo.Observable {
-		return rxgo.Merge([]rxgo.Observable{rxgo.Empty(), rxgo.Defer(counting(n, end))}, rxgo.WithContext(ctx))
+	"Merge": func(ctx context.Context, n int) rxgo.Observable {
+		return rxgo.Merge([]rxgo.Observable{rxgo.Empty(), rxgo.Defer(counting(n))}, rxgo.WithContext(ctx))
 	},
-	"FromStream": func(_ context.Context, n int, end error) rxgo.Observable {
-		return rx.FromStream(func(ctx context.Context, yield func(int) bool) error {
-			for i := range n {
-				if !yield(i + 1) {
-					return nil
-				}
-			}
-			if end == errCause {
-				<-ctx.Done()
-				return context.Cause(ctx)
-			}
-			return end
-		})
+	"FromStream": func(_ context.Context, n int) rxgo.Observable { return rx.FromStream(stream.Range(1, n)) },
+	"RetryWhen": func(_ context.Context, n int) rxgo.Observable {
+		return rx.RetryWhen(func(context.Context) rxgo.Observable { return rxgo.Defer(counting(n)) }, atOnce(0))
 	},
-	"RetryWhen": func(_ context.Context, n int, end error) rxgo.Observable {
-		return rx.RetryWhen(func(ctx context.Context) rxgo.Observable {
-			return rxgo.Defer(counting(n, end))
-		}, atOnce(0))
-	},
-	"Wrap": func(_ context.Context, n int, end error) rxgo.Observable {
-		return rx.Wrap(rxgo.Defer(counting(n, end))).RetryWhen(atOnce(0))
+	"Wrap": func(_ context.Context, n int) rxgo.Observable {
+		return rx.Wrap(rxgo.Defer(counting(n))).RetryWhen(atOnce(0))
 	},
 }
 
-func counting(n int, end error) []rxgo.Producer {
+func counting(n int) []rxgo.Producer {
 	return []rxgo.Producer{func(ctx context.Context, next chan<- rxgo.Item) {
 		for i := range n {
 			if !rxgo.Of(i+1).SendContext(ctx, next) {
 				return
 			}
-		}
-		switch end {
-		case nil:
-		case errCause:
-			<-ctx.Done()
-		default:
-			rxgo.Error(end).SendContext(ctx, next)
 		}
 	}}
 }
@@ -284,7 +258,7 @@ func TestToStream_CancelAtAnyMoment(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(t.Context())
 				done := check.After(round*3, func() { cancel(errCause) })
 				last := 0
-				err := rx.ToStream[int](func(ctx context.Context) rxgo.Observable { return open(ctx, 30, nil) }).ForEach(ctx, func(v int) {
+				err := rx.ToStream[int](func(ctx context.Context) rxgo.Observable { return open(ctx, 30) }).ForEach(ctx, func(v int) {
 					if v != last+1 {
 						t.Errorf("%d came after %d", v, last)
 					}

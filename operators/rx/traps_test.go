@@ -35,9 +35,7 @@ func TestTrap_HotSourceTurnsTheErrorIntoSuccess(t *testing.T) {
 			close(items)
 			return rxgo.FromChannel(items)
 		},
-		"Thrown with a value before": func(context.Context) rxgo.Observable {
-			return rxgo.Thrown(errBoom).StartWith(rxgo.Just(1)())
-		},
+		"Thrown with a value before": func(context.Context) rxgo.Observable { return rxgo.Thrown(errBoom).StartWith(rxgo.Just(1)()) },
 		"Eager": func(ctx context.Context) rxgo.Observable {
 			return (&feed{attempts: 3, n: 1}).cold().Skip(0, rxgo.WithObservationStrategy(rxgo.Eager), rxgo.WithContext(ctx))
 		},

@@ -49,9 +49,7 @@ func TestWrapRefusesTheSecondSubscriptionToAHotSource(t *testing.T) {
 			close(items)
 			return rxgo.Just(items)()
 		},
-		"another's": func() rxgo.Observable {
-			return others{rxgo.FromChannel(rxgo.Just(1)().Observe())}
-		},
+		"another's": func() rxgo.Observable { return others{rxgo.FromChannel(rxgo.Just(1)().Observe())} },
 	} {
 		bubble(t, name, func(t *testing.T) {
 			w := rx.Wrap(hot())
