@@ -156,15 +156,6 @@ func TestWhatRunsOnAfterAnAttemptDeliversNothingMore(t *testing.T) {
 	}
 }
 
-// Err alone says that the attempt is over, though nobody has asked for Done.
-func TestErrAfterAnAttempt(t *testing.T) {
-	var seen context.Context
-	attempts(context.Background(), 0, func(ctx context.Context) { seen = ctx })
-	if err := seen.Err(); err != context.Canceled {
-		t.Errorf("after the attempt: %v, want Canceled", err)
-	}
-}
-
 // outages notes the outages of a policy that retries after a second.
 type outages struct{ notes []string }
 
@@ -190,13 +181,15 @@ func source(attempts ...func(ctx context.Context, yield func(int) bool) error) s
 func TestWorks(t *testing.T) {
 	fails := func(context.Context, func(int) bool) error { return errBoom }
 	works := func(ctx context.Context, _ func(int) bool) error { stream.Works(ctx); return errBoom }
+	type run = func(context.Context, func(int) bool) error
+	ends := func(context.Context, func(int) bool) error { return nil }
 	for name, c := range map[string]struct {
-		attempts []func(context.Context, func(int) bool) error
+		attempts []run
 		opts     []retry.Option
 		want     []string
 	}{
 		"ends the outage at once": {
-			[]func(context.Context, func(int) bool) error{fails, func(ctx context.Context, yield func(int) bool) error {
+			[]run{fails, func(ctx context.Context, yield func(int) bool) error {
 				time.Sleep(time.Second)
 				stream.Works(ctx)
 				stream.Works(ctx)
@@ -206,31 +199,25 @@ func TestWorks(t *testing.T) {
 			}}, nil,
 			[]string{"down: boom", "up", "recovered after 1, 2s: boom", "<nil>"},
 		},
-		"before any failure": {
-			[]func(context.Context, func(int) bool) error{works, func(context.Context, func(int) bool) error { return nil }}, nil,
-			[]string{"down: boom", "up", "recovered after 1, 1s: boom", "<nil>"},
-		},
-		"a failure after it begins a new one": {
-			[]func(context.Context, func(int) bool) error{fails, works, func(context.Context, func(int) bool) error { return nil }}, nil,
-			[]string{"down: boom", "up", "recovered after 1, 1s: boom", "down: boom", "up", "recovered after 1, 1s: boom", "<nil>"},
-		},
+		"before any failure":                  {[]run{works, ends}, nil, []string{"down: boom", "up", "recovered after 1, 1s: boom", "<nil>"}},
+		"a failure after it begins a new one": {[]run{fails, works, ends}, nil, []string{"down: boom", "up", "recovered after 1, 1s: boom", "down: boom", "up", "recovered after 1, 1s: boom", "<nil>"}},
 		"is no progress": {
-			[]func(context.Context, func(int) bool) error{fails, works, works}, []retry.Option{retry.Limit(2), retry.ResetAfterItems(1)},
+			[]run{fails, works, works}, []retry.Option{retry.Limit(2), retry.ResetAfterItems(1)},
 			[]string{"down: boom", "up", "recovered after 1, 1s: boom", "down: boom", "up", "recovered after 1, 1s: boom",
 				"retry: limit of 2 retries: 3 failures in 2s: boom"},
 		},
 		"on another goroutine": {
-			[]func(context.Context, func(int) bool) error{fails, func(ctx context.Context, yield func(int) bool) error {
+			[]run{fails, func(ctx context.Context, yield func(int) bool) error {
 				heartbeats := stream.Interval(time.Second).Take(3).DropHeartbeats(func(time.Time) bool { return true })
 				return stream.Never[time.Time]().Merge(heartbeats).TakeUntilDone(deadline(ctx, time.Minute))(ctx, func(time.Time) bool { return true })
 			}}, nil,
 			[]string{"down: boom", "up", "recovered after 1, 2s: boom", "<nil>"},
 		},
 		"after its attempt": {
-			[]func(context.Context, func(int) bool) error{fails, func(ctx context.Context, _ func(int) bool) error {
+			[]run{fails, func(ctx context.Context, _ func(int) bool) error {
 				time.AfterFunc(time.Second/2, func() { stream.Works(ctx) })
 				return errBoom
-			}, func(context.Context, func(int) bool) error { return nil }}, nil,
+			}, ends}, nil,
 			[]string{"down: boom", "up", "recovered after 2, 2s: boom", "<nil>"},
 		},
 	} {

@@ -88,33 +88,6 @@ func TestFromChans_ProducersThatEnd(t *testing.T) {
 	}
 }
 
-// No order of goroutines loses what was sent before the end was said: in real time, with as much at once as there is.
-func TestFromChans_NothingSentBeforeTheEndIsLost(t *testing.T) {
-	for name, c := range map[string]struct {
-		finish func(c channels)
-		end    error
-	}{
-		"an error, then values closed": {func(c channels) { c.errs <- errBoom; close(c.values) }, errBoom},
-		"values closed":                {func(c channels) { close(c.values) }, nil},
-		"errs closed":                  {func(c channels) { close(c.errs) }, nil},
-		"both closed":                  {func(c channels) { close(c.errs); close(c.values) }, nil},
-		"nil":                          {func(c channels) { c.errs <- nil }, nil},
-	} {
-		for _, buffer := range []int{0, 1, 3} {
-			s := open(buffer, 2, func(_ context.Context, p channels) {
-				p.send(3)
-				c.finish(p)
-			})
-			for range 500 {
-				got, err := s.Collect(t.Context())
-				if !slices.Equal(got, []int{1, 2, 3}) || err != c.end {
-					t.Fatalf("%s, buffer %d: got %v, %v, want [1 2 3], %v", name, buffer, got, err, c.end)
-				}
-			}
-		}
-	}
-}
-
 // The end waits for nothing: what a producer sends after it is lost, and the producer is let go.
 func TestFromChans_WhatIsSentAfterTheEndIsLost(t *testing.T) {
 	for name, produce := range map[string]func(ctx context.Context, c channels){

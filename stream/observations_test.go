@@ -23,54 +23,46 @@ func TestObservations(t *testing.T) {
 		return o.notes
 	}
 	all := func(ctx context.Context, s stream.Stream[int]) error { return s.ForEach(ctx, func(int) {}) }
+	type ints = stream.Stream[int]
 	for name, c := range map[string]struct {
-		src  func() stream.Stream[int]
-		use  func(context.Context, stream.Stream[int]) error
+		runs []ints
+		use  func(context.Context, ints) error
 		want []string
 	}{
-		"a good end": {func() stream.Stream[int] { return stream.Of(1) }, all, []string{"value", "once", "ended after 1: <nil>"}},
+		"a good end": {[]ints{stream.Of(1)}, all, []string{"value", "once", "ended after 1: <nil>"}},
 		"a value after failures": {
-			func() stream.Stream[int] {
-				return scripted(failing(numbered(1)), failing(numbered(2)), stream.Of(1, 2)).stream()
-			}, all,
+			[]ints{failing(numbered(1)), failing(numbered(2)), stream.Of(1, 2)}, all,
 			[]string{"failure 1 is number 1", "failure 2 is number 2", "works", "value", "value", "ended after 3: <nil>"},
 		},
-		"no value after a failure": {
-			func() stream.Stream[int] { return scripted(failing(numbered(1)), stream.Empty[int]()).stream() }, all,
-			[]string{"failure 1 is number 1", "ended after 2: <nil>"},
-		},
+		"no value after a failure": {[]ints{failing(numbered(1)), stream.Empty[int]()}, all, []string{"failure 1 is number 1", "ended after 2: <nil>"}},
 		"values before failures": {
-			func() stream.Stream[int] {
-				return scripted(failing(numbered(1), 1), failing(numbered(2), 2), stream.Empty[int]()).stream()
-			}, all,
+			[]ints{failing(numbered(1), 1), failing(numbered(2), 2), stream.Empty[int]()}, all,
 			[]string{"value", "failure 1 is number 1", "works", "value", "failure 2 is number 2", "ended after 3: <nil>"},
 		},
 		"no end of it": {
-			func() stream.Stream[int] { return failing(numbered(1)) }, all,
+			[]ints{failing(numbered(1))}, all,
 			[]string{"failure 1 is number 1", "failure 1 is number 2", "failure 1 is number 3", "failure 1 is number 4", "ended after 4: failure 1"},
 		},
 		"a permanent failure": {
-			func() stream.Stream[int] {
-				return scripted(failing(numbered(1)), failing(stream.Permanent(numbered(2)))).stream()
-			}, all,
+			[]ints{failing(numbered(1)), failing(stream.Permanent(numbered(2)))}, all,
 			[]string{"failure 1 is number 1", "ended after 2: failure 2"},
 		},
 		"a consumer that stops": {
-			func() stream.Stream[int] { return scripted(failing(numbered(1)), stream.Of(1, 2)).stream() },
-			func(ctx context.Context, s stream.Stream[int]) error { return s.Take(1).ForEach(ctx, func(int) {}) },
+			[]ints{failing(numbered(1)), stream.Of(1, 2)},
+			func(ctx context.Context, s ints) error { return s.Take(1).ForEach(ctx, func(int) {}) },
 			[]string{"failure 1 is number 1", "works", "value", "ended after 2: <nil>"},
 		},
 		"a panic": {
-			func() stream.Stream[int] { return scripted(failing(numbered(1)), stream.Of(1)).stream() },
-			func(ctx context.Context, s stream.Stream[int]) (err error) {
+			[]ints{failing(numbered(1)), stream.Of(1)},
+			func(ctx context.Context, s ints) (err error) {
 				defer func() { recover() }()
 				return s.ForEach(ctx, func(int) { panic("consumer") })
 			},
 			[]string{"failure 1 is number 1", "works", "value", "aborted"},
 		},
 		"cancelled in a wait": {
-			func() stream.Stream[int] { return failing(numbered(1)) },
-			func(ctx context.Context, s stream.Stream[int]) error {
+			[]ints{failing(numbered(1))},
+			func(ctx context.Context, s ints) error {
 				ctx, cancel := context.WithTimeoutCause(ctx, time.Second/2, errors.New("late"))
 				defer cancel()
 				return s.ForEach(ctx, func(int) {})
@@ -78,10 +70,8 @@ func TestObservations(t *testing.T) {
 			[]string{"failure 1 is number 1", "ended after 1: late: after the failure: failure 1"},
 		},
 		"a good end once cancelled": {
-			func() stream.Stream[int] {
-				return scripted(failing(numbered(1)), func(ctx context.Context, _ func(int) bool) error { <-ctx.Done(); return nil }).stream()
-			},
-			func(ctx context.Context, s stream.Stream[int]) error {
+			[]ints{failing(numbered(1)), func(ctx context.Context, _ func(int) bool) error { <-ctx.Done(); return nil }},
+			func(ctx context.Context, s ints) error {
 				ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 				defer cancel()
 				return s.ForEach(ctx, func(int) {})
@@ -90,7 +80,7 @@ func TestObservations(t *testing.T) {
 		},
 	} {
 		bubble(t, name, func(t *testing.T) {
-			if got := observe(c.src(), t.Context(), c.use); !slices.Equal(got, c.want) {
+			if got := observe(scripted(c.runs...).stream(), t.Context(), c.use); !slices.Equal(got, c.want) {
 				t.Errorf("got  %q\nwant %q", got, c.want)
 			}
 		})

@@ -215,14 +215,6 @@ func TestMustNotEnd(t *testing.T) {
 	expect(t, stream.Fail[int](errCause).MustNotEnd(errBoom), nil, errCause)
 }
 
-func TestMustNotEnd_CancellationIsNoEnd(t *testing.T) {
-	ctx, cancel := context.WithCancelCause(t.Context())
-	careless := stream.Stream[int](func(context.Context, func(int) bool) error { cancel(errCause); return nil })
-	if _, err := careless.MustNotEnd(errBoom).Collect(ctx); !endedBy(ctx, err) {
-		t.Error(err)
-	}
-}
-
 func TestSkipLastAndTakeLast_OfMany(t *testing.T) {
 	for n := range 12 {
 		for length := range 30 {

@@ -59,6 +59,13 @@ func handler(f func(failures stream.Stream[stream.Failure]) stream.Stream[stream
 // atOnce answers every failure at once.
 var atOnce = handler(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] { return failures })
 
+// answering is a handler whose stream is what f does with the failures.
+func answering(f func(ctx context.Context, failures stream.Stream[stream.Failure], yield func(stream.Failure) bool) error) stream.RetryHandler {
+	return handler(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+		return func(ctx context.Context, yield func(stream.Failure) bool) error { return f(ctx, failures, yield) }
+	})
+}
+
 // take answers n failures at once and ends.
 func take(n int) stream.RetryHandler {
 	return handler(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] { return failures.Take(n) })
@@ -104,10 +111,8 @@ func TestRule1_NilOnlyAfterAGoodEndOrAStop(t *testing.T) {
 }
 
 func TestRetryWhen_AHandlerThatDoesNotStopWhenToldIsNotWaitedFor(t *testing.T) {
-	deaf := handler(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
-		return func(ctx context.Context, yield func(stream.Failure) bool) error {
-			return failures(ctx, func(f stream.Failure) bool { yield(f); return true })
-		}
+	deaf := answering(func(ctx context.Context, failures stream.Stream[stream.Failure], yield func(stream.Failure) bool) error {
+		return failures(ctx, func(f stream.Failure) bool { yield(f); return true })
 	})
 	bubble(t, "a good end", func(t *testing.T) {
 		expect(t, scripted(failing(numbered(1), 1), stream.Of(2)).stream().RetryWhen(deaf), []int{1, 2}, nil)
@@ -135,15 +140,13 @@ func TestRule2_TheLastRetryRunsInFull(t *testing.T) {
 func TestRule3_AHandlersErrorKeepsTheSources(t *testing.T) {
 	stop := errors.New("enough")
 	refuse := func(wrap func(error) error) stream.RetryHandler {
-		return handler(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
-			return func(ctx context.Context, yield func(stream.Failure) bool) error {
-				var last error
-				_ = failures(ctx, func(f stream.Failure) bool {
-					last = f.Err
-					return yield(f) && f.N < 2
-				})
-				return wrap(last)
-			}
+		return answering(func(ctx context.Context, failures stream.Stream[stream.Failure], yield func(stream.Failure) bool) error {
+			var last error
+			_ = failures(ctx, func(f stream.Failure) bool {
+				last = f.Err
+				return yield(f) && f.N < 2
+			})
+			return wrap(last)
 		})
 	}
 	_, err := numberedFailures().RetryWhen(refuse(func(error) error { return stop })).Collect(t.Context())
@@ -186,19 +189,17 @@ func TestRule3_ErrorsThatCannotBeCompared(t *testing.T) {
 	}
 }
 
-// answering yields the given answers for each failure it receives.
-func answering(answers func(f stream.Failure) []stream.Failure) stream.RetryHandler {
-	return handler(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
-		return func(ctx context.Context, yield func(stream.Failure) bool) error {
-			return failures(ctx, func(f stream.Failure) bool {
-				for _, a := range answers(f) {
-					if !yield(a) {
-						return false
-					}
+// answeringAll yields the given answers for each failure it receives.
+func answeringAll(answers func(f stream.Failure) []stream.Failure) stream.RetryHandler {
+	return answering(func(ctx context.Context, failures stream.Stream[stream.Failure], yield func(stream.Failure) bool) error {
+		return failures(ctx, func(f stream.Failure) bool {
+			for _, a := range answers(f) {
+				if !yield(a) {
+					return false
 				}
-				return f.N < 3
-			})
-		}
+			}
+			return f.N < 3
+		})
 	})
 }
 
@@ -217,20 +218,10 @@ func TestRule4_OneAnswerOneAttempt(t *testing.T) {
 		{"an earlier number, then its own", func(f stream.Failure) []stream.Failure { return []stream.Failure{number(f.N - 2), f} }, 4},
 		{"never its own", func(f stream.Failure) []stream.Failure { return []stream.Failure{number(f.N + 7), number(-1)} }, 1},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		bubble(t, test.name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // without its own the handler waits for a second failure, forever
 			defer cancel()
-			var got []int
-			var err error
-			if test.name == "never its own" { // the handler then waits for a second failure, forever
-				synctest.Test(t, func(t *testing.T) {
-					ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-					defer cancel()
-					got, err = numberedFailures().RetryWhen(answering(test.answers)).Collect(ctx)
-				})
-			} else {
-				got, err = numberedFailures().RetryWhen(answering(test.answers)).Collect(ctx)
-			}
+			got, err := numberedFailures().RetryWhen(answeringAll(test.answers)).Collect(ctx)
 			if len(got) != test.attempts || !errors.Is(err, numbered(test.attempts)) {
 				t.Errorf("got %d attempts and %v, want %d and failure %[3]d", len(got), err, test.attempts)
 			}
@@ -250,13 +241,11 @@ func TestRule4_ARunBeginsWithTheUnansweredFailure(t *testing.T) {
 	}
 	// The first run does not answer what it received: the second one begins with it.
 	var seen []int
-	handedOn := handler(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
-		return func(ctx context.Context, yield func(stream.Failure) bool) error {
-			note := func(f stream.Failure) { seen = append(seen, f.N) }
-			_ = failures(ctx, func(f stream.Failure) bool { note(f); return false })
-			_ = failures(ctx, func(f stream.Failure) bool { note(f); return yield(f) && f.N < 2 })
-			return failures(ctx, func(f stream.Failure) bool { note(f); return false })
-		}
+	handedOn := answering(func(ctx context.Context, failures stream.Stream[stream.Failure], yield func(stream.Failure) bool) error {
+		note := func(f stream.Failure) { seen = append(seen, f.N) }
+		_ = failures(ctx, func(f stream.Failure) bool { note(f); return false })
+		_ = failures(ctx, func(f stream.Failure) bool { note(f); return yield(f) && f.N < 2 })
+		return failures(ctx, func(f stream.Failure) bool { note(f); return false })
 	})
 	if _, err = numberedFailures().RetryWhen(handedOn).Collect(t.Context()); err != numbered(3) {
 		t.Errorf("got %v, want failure 3", err)
@@ -425,13 +414,11 @@ func TestRule9_APanicThatTheHandlerRecoversIsNotRetried(t *testing.T) {
 				yield(runs)
 				return errors.New("cut")
 			})
-			recovering := handler(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
-				return func(ctx context.Context, yield func(stream.Failure) bool) error {
-					return failures(ctx, func(f stream.Failure) (more bool) {
-						defer func() { more = recover() == nil || goesOn }()
-						return yield(f) || goesOn && yield(f)
-					})
-				}
+			recovering := answering(func(ctx context.Context, failures stream.Stream[stream.Failure], yield func(stream.Failure) bool) error {
+				return failures(ctx, func(f stream.Failure) (more bool) {
+					defer func() { more = recover() == nil || goesOn }()
+					return yield(f) || goesOn && yield(f)
+				})
 			})
 			err := source.RetryWhen(recovering)(t.Context(), func(v int) bool {
 				if v == 2 {
@@ -672,15 +659,13 @@ func TestRetryWhen_AnswersAfterTheEnd(t *testing.T) {
 				}
 				return test.second(cancel, yield)
 			})
-			eager := handler(func(stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
-				return func(_ context.Context, yield func(stream.Failure) bool) error {
-					for i := range 3 {
-						if more := yield(stream.Failure{}); more {
-							t.Errorf("answer %d: yield returned true", i+1)
-						}
+			eager := answering(func(_ context.Context, _ stream.Stream[stream.Failure], yield func(stream.Failure) bool) error {
+				for i := range 3 {
+					if more := yield(stream.Failure{}); more {
+						t.Errorf("answer %d: yield returned true", i+1)
 					}
-					return nil
 				}
+				return nil
 			})
 			err := source.RetryWhen(eager)(ctx, func(int) bool { return false })
 			if runs != 2 {
@@ -707,14 +692,12 @@ func TestRetryWhen_AnAnswerAfterTheContextHasEnded(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			runs := 0
 			source := stream.Stream[int](func(context.Context, func(int) bool) error { runs++; return numbered(runs) })
-			late := handler(func(stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
-				return func(_ context.Context, yield func(stream.Failure) bool) error {
-					cancel(reason)
-					if answers && yield(stream.Failure{}) {
-						t.Error("yield returned true")
-					}
-					return nil
+			late := answering(func(_ context.Context, _ stream.Stream[stream.Failure], yield func(stream.Failure) bool) error {
+				cancel(reason)
+				if answers && yield(stream.Failure{}) {
+					t.Error("yield returned true")
 				}
+				return nil
 			})
 			err := source.RetryWhen(late)(ctx, func(int) bool { return true })
 			if runs != 1 || !errors.Is(err, reason) || !errors.Is(err, numbered(1)) {
@@ -733,16 +716,14 @@ func TestRetryWhen_AnswersAfterARecoveredPanic(t *testing.T) {
 		}
 		return numbered(runs)
 	})
-	recovering := handler(func(stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
-		return func(_ context.Context, yield func(stream.Failure) bool) error {
-			for range 3 {
-				func() {
-					defer func() { _ = recover() }()
-					yield(stream.Failure{})
-				}()
-			}
-			return own
+	recovering := answering(func(_ context.Context, _ stream.Stream[stream.Failure], yield func(stream.Failure) bool) error {
+		for range 3 {
+			func() {
+				defer func() { _ = recover() }()
+				yield(stream.Failure{})
+			}()
 		}
+		return own
 	})
 	if _, err := source.RetryWhen(recovering).Collect(t.Context()); runs != 2 || err == nil || !strings.Contains(err.Error(), "panic") {
 		t.Errorf("%d attempts, %v; want two and an error that says panic", runs, err)
@@ -758,13 +739,11 @@ func TestRetryWhen_ARunThatLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		both := handler(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
-			return func(ctx context.Context, yield func(stream.Failure) bool) error {
-				return failures(ctx, func(f stream.Failure) bool {
-					_, err := failures.Take(1).Collect(ctx) // another run, which ends
-					return err == nil && yield(f)
-				})
-			}
+		both := answering(func(ctx context.Context, failures stream.Stream[stream.Failure], yield func(stream.Failure) bool) error {
+			return failures(ctx, func(f stream.Failure) bool {
+				_, err := failures.Take(1).Collect(ctx) // another run, which ends
+				return err == nil && yield(f)
+			})
 		})
 		got, err := numberedFailures().RetryWhen(both).Take(3).Collect(ctx)
 		if err != nil || !slices.Equal(got, []int{1, 2, 3}) {
@@ -776,13 +755,11 @@ func TestRetryWhen_ARunThatLeaves(t *testing.T) {
 // The failures, run under a context that has ended, fail with its cause, as every stream does.
 func TestRetryWhen_FailuresUnderAContextThatHasEnded(t *testing.T) {
 	var got error
-	under := handler(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
-		return func(ctx context.Context, yield func(stream.Failure) bool) error {
-			ended, cancel := context.WithCancelCause(ctx)
-			cancel(errCause)
-			got = failures(ended, yield)
-			return nil
-		}
+	under := answering(func(ctx context.Context, failures stream.Stream[stream.Failure], yield func(stream.Failure) bool) error {
+		ended, cancel := context.WithCancelCause(ctx)
+		cancel(errCause)
+		got = failures(ended, yield)
+		return nil
 	})
 	err := stream.Fail[int](errBoom).RetryWhen(under)(t.Context(), func(int) bool { return true })
 	if !errors.Is(got, errCause) || !errors.Is(err, errBoom) {

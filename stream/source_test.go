@@ -47,32 +47,28 @@ func sources() map[string]func() stream.Stream[int] {
 	}
 }
 
-func eachSource(t *testing.T, f func(t *testing.T, s stream.Stream[int])) {
-	for name, s := range sources() {
-		bubble(t, name, func(t *testing.T) { f(t, s()) })
-	}
-}
-
 // The run has not ended when the consumer has the last value in hand. The context of an attempt has another way to end.
 func TestSource_CancelledInAValue(t *testing.T) {
 	for _, last := range []int{2, 3} {
 		for _, retried := range []bool{false, true} {
-			eachSource(t, func(t *testing.T, s stream.Stream[int]) {
-				ctx, cancel := context.WithCancelCause(t.Context())
-				n := 0
-				s = s.Tap(func(v int) {
-					if n++; v == last {
-						cancel(errCause)
+			for name, newStream := range sources() {
+				bubble(t, name, func(t *testing.T) {
+					ctx, cancel := context.WithCancelCause(t.Context())
+					n := 0
+					s := newStream().Tap(func(v int) {
+						if n++; v == last {
+							cancel(errCause)
+						}
+					})
+					if retried {
+						s = s.Retry(1)
+					}
+					err := s.ForEach(ctx, func(int) {})
+					if !endedBy(ctx, err) || n != last {
+						t.Errorf("cancelled in value %d, retried %t: %d values, %v", last, retried, n, err)
 					}
 				})
-				if retried {
-					s = s.Retry(1)
-				}
-				err := s.ForEach(ctx, func(int) {})
-				if !endedBy(ctx, err) || n != last {
-					t.Errorf("cancelled in value %d, retried %t: %d values, %v", last, retried, n, err)
-				}
-			})
+			}
 		}
 	}
 }
@@ -207,35 +203,22 @@ func TestSource_CancelledInItsOnlyValue(t *testing.T) {
 func TestSources_CallNothingUnderAnEndedContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errCause)
-	for name, s := range map[string]func(called *bool) stream.Stream[int]{
-		"Defer": func(called *bool) stream.Stream[int] {
-			return stream.Defer(func(context.Context) stream.Stream[int] { *called = true; return stream.Of(1) })
-		},
-		"FromFunc": func(called *bool) stream.Stream[int] {
-			return stream.FromFunc(func(context.Context) (int, error) { *called = true; return 1, nil })
-		},
-		"FromSeq2": func(called *bool) stream.Stream[int] {
-			return stream.FromSeq2(func(context.Context) iter.Seq2[int, error] {
-				*called = true
-				return func(func(int, error) bool) {}
-			})
-		},
-		"FromChans": func(called *bool) stream.Stream[int] {
-			return stream.FromChans(func(context.Context) (<-chan int, <-chan error) { *called = true; return nil, nil })
-		},
-		"FromSeq": func(called *bool) stream.Stream[int] {
-			return stream.FromSeq(func(func(int) bool) { *called = true })
-		},
-		"FromCallbacks": func(called *bool) stream.Stream[int] {
-			return stream.FromCallbacks(func(context.Context, func(int) bool) error { *called = true; return nil })
-		},
-		"Using": func(called *bool) stream.Stream[int] {
-			return stream.Using(func(context.Context) (int, error) { *called = true; return 1, nil },
-				func(v int) stream.Stream[int] { return stream.Of(v) }, func(int) error { return nil })
-		},
+	called := false
+	for name, s := range map[string]stream.Stream[int]{
+		"Defer":    stream.Defer(func(context.Context) stream.Stream[int] { called = true; return stream.Of(1) }),
+		"FromFunc": stream.FromFunc(func(context.Context) (int, error) { called = true; return 1, nil }),
+		"FromSeq2": stream.FromSeq2(func(context.Context) iter.Seq2[int, error] {
+			called = true
+			return func(func(int, error) bool) {}
+		}),
+		"FromChans":     stream.FromChans(func(context.Context) (<-chan int, <-chan error) { called = true; return nil, nil }),
+		"FromSeq":       stream.FromSeq(func(func(int) bool) { called = true }),
+		"FromCallbacks": stream.FromCallbacks(func(context.Context, func(int) bool) error { called = true; return nil }),
+		"Using": stream.Using(func(context.Context) (int, error) { called = true; return 1, nil },
+			func(v int) stream.Stream[int] { return stream.Of(v) }, func(int) error { return nil }),
 	} {
-		var called bool
-		got, err := s(&called).Collect(ctx)
+		called = false
+		got, err := s.Collect(ctx)
 		if called || len(got) != 0 || !endedBy(ctx, err) {
 			t.Errorf("%s: called is %v, got %v, %v", name, called, got, err)
 		}

@@ -7,8 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/benbjohnson/clock"
-
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -78,36 +76,6 @@ func TestTimeout_WhateverTheSourceDoesThen(t *testing.T) {
 		}
 		expectFlow(t, name, func() stream.Stream[int] { return operators.MapErr(c.source.Timeout(5*ms), struck) }, c.want, stream.ErrTimeout)
 	}
-}
-
-// A timer that fires while the consumer processes a value is started again when it is done, on an injected clock too.
-func TestTimeout_OnAnInjectedClockTheConsumersTimeDoesNotCount(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		mock := clock.NewMock()
-		ctx := stream.WithClock(t.Context(), mock)
-		start := mock.Now()
-		var at time.Duration
-		var err error
-		done := make(chan struct{})
-		busy := make(chan struct{})
-		go func() {
-			defer close(done)
-			err = stream.Of(1).Concat(stream.Never[int]()).Timeout(5*ms).ForEach(ctx, func(int) { <-busy })
-			at = mock.Now().Sub(start)
-		}()
-		for i := range 20 {
-			synctest.Wait()
-			if i == 11 {
-				close(busy)
-				synctest.Wait()
-			}
-			mock.Add(ms)
-		}
-		<-done
-		if at != 16*ms || !errors.Is(err, stream.ErrTimeout) {
-			t.Errorf("ended at %v with %v, want 16ms", at, err)
-		}
-	})
 }
 
 // The values come in order and without a gap up to the timeout, at whatever moment it strikes.
