@@ -67,6 +67,19 @@ func heeding(s stream.Stream[int]) func() stream.Stream[int] {
 	})
 }
 
+// changing makes a stream that is first in its first run and later in all others.
+func changing(first, later stream.Stream[int]) func() stream.Stream[int] {
+	return func() stream.Stream[int] {
+		var ran atomic.Bool
+		return stream.Defer(func(context.Context) stream.Stream[int] {
+			if ran.Swap(true) {
+				return later
+			}
+			return first
+		})
+	}
+}
+
 // wrong are streams that break the contract, each in one way, with what Check says of them.
 var wrong = map[string]struct {
 	stream func() stream.Stream[int]
@@ -322,43 +335,13 @@ var wrong = map[string]struct {
 			return stream.Of(1)(ctx, yield)
 		}
 	}, "second run: 0 values, while the first run had 1"},
-	"has other values each time": {func() stream.Stream[int] {
-		var n atomic.Int64
-		return stream.Defer(func(context.Context) stream.Stream[int] { return stream.Of(int(n.Add(1))) })
-	}, "second run: value 1 is 2, which the first run did not have then"},
-	"has one value twice the second time": {func() stream.Stream[int] {
-		var n atomic.Int64
-		return stream.Defer(func(context.Context) stream.Stream[int] {
-			if n.Add(1) > 1 {
-				return stream.Of(1, 1)
-			}
-			return stream.Of(1, 2)
-		})
-	}, "second run: value 2 is 1, which the first run did not have then"},
-	"has its values in another order the second time": {func() stream.Stream[int] {
-		var n atomic.Int64
-		return stream.Defer(func(context.Context) stream.Stream[int] {
-			if n.Add(1) > 1 {
-				return stream.Of(2).Concat(stream.Of(1).Delay(time.Second))
-			}
-			return stream.Of(1).Concat(stream.Of(2).Delay(time.Second))
-		})
-	}, "second run: value 1 is 2, which the first run did not have then"},
-	"has other times each time": {func() stream.Stream[int] {
-		var n atomic.Int64
-		return stream.Defer(func(context.Context) stream.Stream[int] {
-			return stream.Of(1).Delay(time.Duration(n.Add(1)) * time.Second)
-		})
-	}, "second run: value 1 came after 2s, in the first run after 1s"},
-	"fails the second time": {func() stream.Stream[int] {
-		var n atomic.Int64
-		return stream.Defer(func(context.Context) stream.Stream[int] {
-			if n.Add(1) > 1 {
-				return stream.Fail[int](errBoom)
-			}
-			return stream.Empty[int]()
-		})
-	}, `second run: has failed after 0s with "boom", while the first run has ended after 0s`},
+	"has other values each time":          {changing(stream.Of(1), stream.Of(2)), "second run: value 1 is 2, which the first run did not have then"},
+	"has one value twice the second time": {changing(stream.Of(1, 2), stream.Of(1, 1)), "second run: value 2 is 1, which the first run did not have then"},
+	"has its values in another order the second time": {
+		changing(stream.Of(1).Concat(stream.Of(2).Delay(time.Second)), stream.Of(2).Concat(stream.Of(1).Delay(time.Second))),
+		"second run: value 1 is 2, which the first run did not have then"},
+	"has other times each time": {changing(stream.Of(1).Delay(time.Second), stream.Of(1).Delay(2*time.Second)), "second run: value 1 came after 2s, in the first run after 1s"},
+	"fails the second time":     {changing(stream.Empty[int](), stream.Fail[int](errBoom)), `second run: has failed after 0s with "boom", while the first run has ended after 0s`},
 	"shares state between runs": {func() stream.Stream[int] {
 		var left atomic.Int64
 		left.Store(3)

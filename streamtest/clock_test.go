@@ -3,6 +3,7 @@ package streamtest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"strings"
 	"testing"
@@ -52,33 +53,6 @@ func TestClock_AdvanceToNext(t *testing.T) {
 	}
 }
 
-// A wait has the name of what a user calls, whatever the types and functions that carry it out are called.
-func TestClock_NamesWhatTheUserCalls(t *testing.T) {
-	p := retry.New(backoff.Constant(time.Second), retry.Limit(1))
-	fail := func(context.Context, int) (int, error) { return 0, errBoom }
-	same := func(answers stream.Stream[stream.Failure]) stream.Stream[stream.Failure] { return answers }
-	for operator, sources := range map[string][]stream.Stream[int]{
-		"retry.Policy.Handle": {
-			stream.Fail[int](errBoom).RetryWhen(p),
-			stream.Fail[int](errBoom).RetryWhen(p.Around(same)),
-			stream.Fail[int](errBoom).RetryWhen(stream.RetryHandlerFunc(p.Handle)),
-		},
-		"operators.MapRetry": {operators.MapRetry(stream.Of(1), p, fail, operators.MapRetryOptions[int]{})},
-		"operators.Batch":    {operators.Map(operators.Batch(stream.Never[int]().StartWith(1), 2, time.Second), func(b []int) int { return b[0] }).Take(1)},
-		"stream.Delay":       {stream.Of(1).Delay(time.Second)},
-	} {
-		for i, s := range sources {
-			c := NewClock()
-			done := make(chan error, 1)
-			go func() { done <- s.ForEach(stream.WithClock(t.Context(), c), func(int) {}) }()
-			if w, err := c.AdvanceToNext(t.Context()); err != nil || w.Operator != operator {
-				t.Errorf("%s %d: %v, %v", operator, i, w, err)
-			}
-			<-done
-		}
-	}
-}
-
 // A timeout is armed with each retry: the test names the wait that it means, and is exact.
 func TestClock_AdvanceTheWaitThatIsMeant(t *testing.T) {
 	c := NewClock()
@@ -111,38 +85,50 @@ func armedBy(t *testing.T, c *Clock, operator string) *Wait {
 	}
 }
 
+// A wait has the name of what a user calls, whatever the types and functions that carry it out are called.
 func TestClock_Operators(t *testing.T) {
-	for want, src := range map[string]stream.Stream[time.Time]{
-		"stream.Timer":          stream.Timer(time.Second),
-		"stream.Interval":       stream.Interval(time.Second),
-		"stream.Timeout":        stream.Never[time.Time]().Timeout(time.Second),
-		"stream.Delay":          stream.Of(time.Time{}).Delay(time.Second),
-		"stream.Debounce":       stream.Of(time.Time{}).Concat(stream.Never[time.Time]()).Debounce(time.Second),
-		"stream.ThrottleLatest": stream.Of(time.Time{}).Concat(stream.Never[time.Time]()).ThrottleLatest(time.Second),
-		"stream.TimeShift":      stream.Of(time.Time{}).Concat(stream.Never[time.Time]()).TimeShift(time.Second, 2),
-		"operators.Batch": operators.Map(operators.Batch(stream.Of(time.Time{}).Concat(stream.Never[time.Time]()), 2, time.Second),
-			func(v []time.Time) time.Time { return v[0] }),
-		"operators.Window": operators.Window(stream.Never[time.Time](), 2, time.Second,
-			func(w stream.Stream[time.Time]) stream.Stream[time.Time] { return w }),
+	type ticks = stream.Stream[time.Time]
+	p := retry.New(backoff.Constant(time.Second), retry.Limit(1))
+	fail := func(context.Context, int) (time.Time, error) { return time.Time{}, errBoom }
+	same := func(answers stream.Stream[stream.Failure]) stream.Stream[stream.Failure] { return answers }
+	for want, sources := range map[string][]ticks{
+		"stream.Timer":          {stream.Timer(time.Second)},
+		"stream.Interval":       {stream.Interval(time.Second)},
+		"stream.Timeout":        {stream.Never[time.Time]().Timeout(time.Second)},
+		"stream.Delay":          {stream.Of(time.Time{}).Delay(time.Second)},
+		"stream.Debounce":       {stream.Of(time.Time{}).Concat(stream.Never[time.Time]()).Debounce(time.Second)},
+		"stream.ThrottleLatest": {stream.Of(time.Time{}).Concat(stream.Never[time.Time]()).ThrottleLatest(time.Second)},
+		"stream.TimeShift":      {stream.Of(time.Time{}).Concat(stream.Never[time.Time]()).TimeShift(time.Second, 2)},
+		"operators.Batch": {operators.Map(operators.Batch(stream.Of(time.Time{}).Concat(stream.Never[time.Time]()), 2, time.Second),
+			func(v []time.Time) time.Time { return v[0] })},
+		"operators.Window": {operators.Window(stream.Never[time.Time](), 2, time.Second, func(w ticks) ticks { return w })},
+		"retry.Policy.Handle": {
+			stream.Fail[time.Time](errBoom).RetryWhen(p),
+			stream.Fail[time.Time](errBoom).RetryWhen(p.Around(same)),
+			stream.Fail[time.Time](errBoom).RetryWhen(stream.RetryHandlerFunc(p.Handle)),
+		},
+		"operators.MapRetry": {operators.MapRetry(stream.Of(1), p, fail, operators.MapRetryOptions[int]{})},
 	} {
-		t.Run(want, func(t *testing.T) {
-			c := NewClock()
-			ctx, cancel := context.WithCancel(t.Context())
-			done := make(chan struct{})
-			go func() {
-				defer close(done)
-				_, _ = src.Collect(stream.WithClock(ctx, c))
-			}()
-			w, err := c.Armed(t.Context())
-			if err != nil || w.Operator != want || w.Delay != time.Second || !strings.Contains(w.String(), "1s armed by "+want) {
-				t.Errorf("%v, %v, want 1s by %s", w, err, want)
-			}
-			cancel()
-			<-done
-			if w.Stop() {
-				t.Error("it was not stopped")
-			}
-		})
+		for i, src := range sources {
+			t.Run(fmt.Sprint(want, i), func(t *testing.T) {
+				c := NewClock()
+				ctx, cancel := context.WithCancel(t.Context())
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					_, _ = src.Collect(stream.WithClock(ctx, c))
+				}()
+				w, err := c.Armed(t.Context())
+				if err != nil || w.Operator != want || w.Delay != time.Second || !strings.Contains(w.String(), "1s armed by "+want) {
+					t.Errorf("%v, %v, want 1s by %s", w, err, want)
+				}
+				cancel()
+				<-done
+				if w.Stop() {
+					t.Error("it was not stopped")
+				}
+			})
+		}
 	}
 }
 
