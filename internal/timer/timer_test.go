@@ -154,24 +154,22 @@ func TestWait(t *testing.T) {
 		"cancelled before, nothing to do": {wait: 0, at: 0, want: cause},
 		"both at one instant":             {wait: 3 * ms, cancel: 3 * ms, at: 3 * ms, want: errAny},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithCancelCause(t.Context())
-				if test.cancel == 0 {
-					cancel(cause)
-				}
-				time.AfterFunc(test.cancel, func() { cancel(cause) })
-				a := timer.New(system{})
-				start := time.Now()
-				err := a.Wait(ctx, test.wait)
-				if at := time.Since(start); at != test.at || !errors.Is(err, test.want) && test.want != errAny {
-					t.Errorf("after %v: %v, want %v after %v", at, err, test.want, test.at)
-				}
-				if a.C() != nil {
-					t.Error("a timer is set after Wait")
-				}
-				time.Sleep(time.Second)
-			})
+		check.Bubble(t, name, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			if test.cancel == 0 {
+				cancel(cause)
+			}
+			time.AfterFunc(test.cancel, func() { cancel(cause) })
+			a := timer.New(system{})
+			start := time.Now()
+			err := a.Wait(ctx, test.wait)
+			if at := time.Since(start); at != test.at || !errors.Is(err, test.want) && test.want != errAny {
+				t.Errorf("after %v: %v, want %v after %v", at, err, test.want, test.at)
+			}
+			if a.C() != nil {
+				t.Error("a timer is set after Wait")
+			}
+			time.Sleep(time.Second)
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/internal/timer"
 )
 
@@ -32,27 +33,25 @@ func TestWatchdog_StrikesExactlyOncePeriodIsOver(t *testing.T) {
 		"the timer fires while it is busy": {values: []time.Duration{3 * ms}, busy: 4 * ms, want: 12 * ms},
 		"busy for long":                    {values: []time.Duration{3 * ms, 4 * ms}, busy: time.Hour, want: 2*time.Hour + 9*ms},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w, struckAt := watch(5 * ms)
-				silent := time.Duration(0)
-				for _, at := range c.values {
-					time.Sleep(at - silent)
-					silent = at
-					if !w.Pause() {
-						t.Fatalf("late at %v", at)
-					}
-					time.Sleep(c.busy)
-					w.Resume()
+		check.Bubble(t, name, func(t *testing.T) {
+			w, struckAt := watch(5 * ms)
+			silent := time.Duration(0)
+			for _, at := range c.values {
+				time.Sleep(at - silent)
+				silent = at
+				if !w.Pause() {
+					t.Fatalf("late at %v", at)
 				}
-				time.Sleep(time.Minute)
-				if got := time.Duration(struckAt.Load()); got != c.want {
-					t.Errorf("struck at %v, want %v", got, c.want)
-				}
-				if w.Pause() || w.Stop() {
-					t.Error("Pause or Stop reports that the owner was in time")
-				}
-			})
+				time.Sleep(c.busy)
+				w.Resume()
+			}
+			time.Sleep(time.Minute)
+			if got := time.Duration(struckAt.Load()); got != c.want {
+				t.Errorf("struck at %v, want %v", got, c.want)
+			}
+			if w.Pause() || w.Stop() {
+				t.Error("Pause or Stop reports that the owner was in time")
+			}
 		})
 	}
 }
