@@ -148,12 +148,10 @@ func TestTheNarrowPermissionsAreEnough(t *testing.T) {
 	js, err := jetstream.New(nc)
 	must(t, err)
 	stop()
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
-	if _, err := durable.Open(ctx, nc, durable.Config{Name: "q", MaxDead: 5, Update: true}); !errors.Is(err, durable.ErrRefused) {
+	if _, err := durable.Open(timeout(t, 3*time.Second), nc, durable.Config{Name: "q", MaxDead: 5, Update: true}); !errors.Is(err, durable.ErrRefused) {
 		t.Errorf("changing the queue: %v, want ErrRefused", err)
 	}
-	if err := deleteQueue(t, q); !errors.Is(err, durable.ErrRefused) {
+	if err := q.Delete(timeout(t, 10*time.Second)); !errors.Is(err, durable.ErrRefused) {
 		t.Errorf("deleting the queue: %v, want ErrRefused", err)
 	}
 	for _, stream := range []string{"retrywhen-q", "retrywhen-other"} {
@@ -163,13 +161,6 @@ func TestTheNarrowPermissionsAreEnough(t *testing.T) {
 		}
 		cancel()
 	}
-}
-
-// deleteQueue deletes the queue, with little patience.
-func deleteQueue(t *testing.T, q *durable.Queue) error {
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
-	return q.Delete(ctx)
 }
 
 func TestTheOperatorsPermissionsAreEnough(t *testing.T) {
