@@ -180,3 +180,23 @@ func TestOnWorks_Context(t *testing.T) {
 		}
 	}
 }
+
+// An answer that comes late belongs to the failure that it answers, also if the handler has lost the failure's number.
+func TestHandle_ALateAnswerIsToItsOwnFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start, at := time.Now(), ""
+		slow, fast := every(10*time.Second), every(time.Second)
+		_ = stream.Defer(func(context.Context) stream.Stream[int] {
+			if at += fmt.Sprint(time.Since(start), " "); len(at) > len("0s 1s ") {
+				return stream.Of(1)
+			}
+			return stream.Fail[int](errBoom)
+		}).RetryWhen(stream.RetryHandlerFunc(func(f failures) failures {
+			unnumbered := operators.Map(f, func(f stream.Failure) stream.Failure { return stream.Failure{Err: f.Err} })
+			return slow.Handle(unnumbered).Merge(fast.Handle(f).Take(1), f.IgnoreElements())
+		})).ForEach(t.Context(), func(int) {})
+		if at != "0s 1s 20s " {
+			t.Errorf("attempts at %s, want 0s 1s 20s", at)
+		}
+	})
+}
