@@ -728,6 +728,21 @@ func TestShared_APanicOfAHookLeavesNobodyWaiting(t *testing.T) {
 	})
 }
 
+// No hook learns of an open that has panicked, and OnDone counts it once.
+func TestShared_APanicOfOpenIsOneAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		got := ""
+		s := retry.NewShared(every(time.Second,
+			retry.OnAttempt(func(_ context.Context, e retry.AttemptEnd) { got += fmt.Sprint("attempt ", e.N, " ") }),
+			retry.OnDone(func(_ context.Context, r retry.Result) { got += fmt.Sprint("done ", r.Attempts) }),
+		), func(context.Context) (int, error) { panic(errBoom) })
+		check.Recovered(func() { _ = s.Do(t.Context(), use) })
+		if s.Close(); got != "done 1" {
+			t.Errorf("got %s, want done 1", got)
+		}
+	})
+}
+
 // Rule 14.
 
 var packageWide = retry.NewShared(every(time.Second), func(context.Context) (int, error) { return 1, nil })
