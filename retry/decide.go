@@ -151,7 +151,7 @@ func (o *Operation) decide(f *Outcome, cause error) (delay time.Duration, end er
 	return delay, nil
 }
 
-// refuses reports whether the policy never retries after f.
+// refuses reports whether If or BeforeFirstItem forbids a retry after f.
 func (o *Operation) refuses(f *Outcome) bool {
 	c := o.config
 	return c.retryable != nil && !o.planned && !c.retryable(f.Err) || c.beforeFirstItem && f.Items > 0
