@@ -200,3 +200,14 @@ func TestHandle_ALateAnswerIsToItsOwnFailure(t *testing.T) {
 		}
 	})
 }
+
+func TestHandle_OutsideOfRetryWhenThePolicysClockMeasuresAttempts(t *testing.T) {
+	for lasted, answers := range map[time.Duration]int{time.Minute - 1: 1, time.Minute: 3} {
+		own, f := clock.NewMock(), stream.Failure{Err: errBoom}
+		p := every(0, retry.Limit(1), retry.ResetAfter(time.Minute), retry.WithClock(own))
+		got, _ := p.Handle(stream.Of(f, f, f).Tap(func(stream.Failure) { own.Add(lasted) })).Collect(t.Context())
+		if len(got) != answers {
+			t.Errorf("attempts of %v: %d answers, want %d", lasted, len(got), answers)
+		}
+	}
+}
