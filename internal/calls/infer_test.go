@@ -77,13 +77,15 @@ func TestInfer(t *testing.T) {
 	}
 }
 
+// given is a run with these waits.
+func given(waits ...time.Duration) *Run {
+	r := asking(way(Throughout), waits...)
+	r.Returned = true
+	return r
+}
+
 // What a policy rests on is said with the numbers that were seen.
 func TestInfer_Why(t *testing.T) {
-	given := func(all ...time.Duration) *Run {
-		r := asking(way(Throughout), all...)
-		r.Returned = true
-		return r
-	}
 	four := given(time.Second, 2*time.Second, 4*time.Second, 8*time.Second)
 	for want, runs := range map[string][]*Run{
 		"4 waits in each of 2 runs of 503 throughout; a cap was not seen, the longest wait was 8s": {four, four},
@@ -113,19 +115,17 @@ func TestInfer_Texts(t *testing.T) {
 	}
 }
 
-// The first wait of a program that has just begun may be much longer than meant.
-func TestInfer_SlowBeginning(t *testing.T) {
-	at := func(waits ...int) *Run {
-		r := &Run{Way: Way{Name: Throughout}, Returned: true, requests: []Request{{}}}
-		for i, ms := range waits {
-			next := r.requests[i].At.Add(time.Duration(ms) * time.Millisecond)
-			r.requests = append(r.requests, Request{At: next, over: next})
+func TestInfer_FewWaits(t *testing.T) {
+	capped := given(time.Second, 2*time.Second, 2*time.Second) // perhaps
+	for want, runs := range map[string][]*Run{
+		// The first wait of a program that has just begun may be much longer than meant.
+		"exponential base=1s factor=2 limit=4": {given(1270*ms, 2030*ms, 4140*ms, 8010*ms), given(1040*ms, 2010*ms, 4010*ms, 8010*ms),
+			given(1120*ms, 2010*ms, 4010*ms, 8010*ms), given(1200*ms, 2010*ms, 4020*ms, 8005*ms), given(1100*ms, 2020*ms, 4010*ms, 8020*ms)},
+		"constant d=0s limit=2":         {given(0, 0), given(300*ms, 0), given(0, 0)}, // on a busy machine
+		"table delays=1s,2s,2s limit=3": {capped, capped, capped},
+	} {
+		if p := Infer(runs, nil, false); p.Text != want || len(p.Or) > 0 {
+			t.Errorf("got %+v, want only %s", p, want)
 		}
-		r.requests[0].over = r.requests[0].At
-		return r
-	}
-	runs := []*Run{at(1270, 2030, 4140, 8010), at(1040, 2010, 4010, 8010), at(1120, 2010, 4010, 8010), at(1200, 2010, 4020, 8005), at(1100, 2020, 4010, 8020)}
-	if p := Infer(runs, nil, false); p.Text != "exponential base=1s factor=2 limit=4" {
-		t.Errorf("got %+v", p)
 	}
 }

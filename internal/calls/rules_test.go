@@ -150,8 +150,8 @@ func TestRules_End(t *testing.T) {
 		want  string
 	}{
 		{"no answer", Rules{}, unanswered, "silent"},
-		{"late", Rules{}, late, "late"},
-		{"after a deadline", Rules{}, deadline, "late"},
+		{"late", Rules{Stop: time.Second}, late, "late: it has not returned 1s after it was told to end"},
+		{"after a deadline", Rules{Stop: time.Second}, deadline, "late: it has not returned 1s after its deadline of 10s"},
 		{"an error", Rules{}, returned("503 throughout", "", failed), ""},
 		{"no error", Rules{}, returned("503 throughout", "", nil), "swallowed"},
 		{"half", Rules{Expected: "whole"}, returned("answer cut, closed", "wh", nil), "half"},
@@ -160,12 +160,17 @@ func TestRules_End(t *testing.T) {
 		{"a kept connection", Rules{Recovers: true}, returned(kept, "", failed), "stale"},
 		{"it does not retry 503", Rules{}, returned(kept, "", failed), ""},
 		{"the second call", Rules{}, three, "stale"},
-		{"goroutines", Rules{}, left, "left"},
+		{"goroutines", Rules{}, left, "left: it has returned and left 1 goroutine running: main.go:1"},
 		{"two connections", Rules{}, open, "open"},
 		{"one connection", Rules{}, one, ""},
 	} {
 		test.rules.Most = 15
-		if got := kindsOf(test.rules.Faults(test.run)); got != test.want {
+		found := test.rules.Faults(test.run)
+		got := kindsOf(found)
+		if strings.Contains(test.want, ": ") && got != "" {
+			got += ": " + found[0].What
+		}
+		if got != test.want {
 			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
 		}
 	}
