@@ -66,12 +66,12 @@ func TestAQueueThatBeginsAgainLosesNoJob(t *testing.T) {
 		runs = 10
 	}
 	for way, config := range map[string]durable.Config{"deleted": {}, "in memory": {InMemory: true}, "an older disk": {}} {
+		config.Name, config.Lease = "q", time.Second
 		for _, named := range []bool{false, true} {
 			for _, when := range []string{"while it is away", "at once", "after 5 s"} {
 				for run := range runs {
 					t.Run(fmt.Sprintf("%s, ids %t, %s, %d", way, named, when, run), func(t *testing.T) {
 						t.Parallel()
-						config.Name, config.Lease = "q", time.Second
 						b := beginsAgain{t: t, dir: t.TempDir(), port: freePort(t)}
 						b.start()
 						var done sync.Map // the data of new jobs
