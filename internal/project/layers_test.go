@@ -214,13 +214,9 @@ func thirdParty(t *testing.T) string {
 	users, folders := map[string][]string{}, map[string]string{}
 	for _, pkg := range linked {
 		for _, system := range []string{"darwin", "linux", "windows"} {
-			list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}\t{{.Dir}}{{end}}{{end}}", pkg)
-			list.Env = append(os.Environ(), "GOOS="+system, "CGO_ENABLED=0")
-			out, err := list.Output()
-			if err != nil {
-				t.Fatalf("%q: %v", list.Args, err)
-			}
-			for line := range strings.Lines(string(out)) {
+			env := append(os.Environ(), "GOOS="+system, "CGO_ENABLED=0", "GOWORK=", "GOFLAGS=") // in the workspace
+			out := command(t, env, "go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}\t{{.Dir}}{{end}}{{end}}", pkg)
+			for line := range strings.Lines(out) {
 				name, folder, _ := strings.Cut(strings.TrimSpace(line), "\t")
 				if name == "" {
 					continue
