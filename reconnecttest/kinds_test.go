@@ -287,3 +287,12 @@ var kinds = []wrong{
 func TestWrong_Kinds(t *testing.T) {
 	expectAll(t, kinds)
 }
+
+// What is left may connect long after the end.
+func TestWrong_LateByWhatIsLeft(t *testing.T) {
+	wrong{"", prove.Late, of(serveLines(events), func(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
+		err := byHand{}.run(ctx, dial, got)
+		go func() { time.Sleep(30 * time.Second); _, _ = dial(context.Background(), "tcp", "127.0.0.1:80") }()
+		return err
+	})}.expect(t)
+}

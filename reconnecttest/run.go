@@ -307,6 +307,7 @@ func (s *session) finish() {
 	}
 	if len(s.left) > 0 {
 		s.show()
+		time.Sleep(time.Hour) // it may connect again
 	}
 	time.Sleep(watching)
 	if all := soFar().dials; len(all) > dials {
