@@ -68,7 +68,7 @@ func startBunny(t *testing.T) prove.Target {
 
 var bunnySubject = realSubject{
 	"ruby-amqp/bunny v2.19.0, a consumer",
-	"Debian's, in Ruby, with RabbitMQ: a durable queue, an acknowledgement of each message, and a heartbeat of 4 s in place of 60. Each message is expected at least once.",
+	"Debian's, in Ruby, with RabbitMQ: a durable queue, an acknowledgement of each message, a heartbeat of 4 s in place of 60, and a read timeout of 10 s in place of 30. Each message is expected at least once.",
 	startBunny,
 	map[prove.Kind]string{
 		prove.GaveUp: "The first connection is not retried. " + link("session.rb:342", bunnyFiles+"session.rb#L342"),
