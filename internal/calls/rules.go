@@ -195,44 +195,37 @@ func (j Rules) left(r *Run) []judge.Fault {
 	return nil
 }
 
-// Jitter judges the waits of runs that began alike.
-func (j Rules) Jitter(runs []*Run) []judge.Fault {
+// Jitter judges the waits of runs that began alike, and returns how many of them waited equally long, if these are a fault.
+func (j Rules) Jitter(runs []*Run) (most int, found []judge.Fault) {
 	if j.NoJitter {
-		return nil
+		return 0, nil
 	}
-	type wait struct{ d, late time.Duration }
-	equal := func(a, b wait) bool {
-		if a.d < b.d {
-			a, b = b, a
-		}
-		d := a.d - b.d
-		if j.lenient {
-			d -= a.late
-		}
-		return d <= 0 || !j.Virtual && d <= 15*time.Millisecond && d <= a.d/50
-	}
-	var waits [][]wait
+	waits := map[*Run][]time.Duration{}
 	for _, r := range runs {
-		var all []wait
-		for i, d := range r.waits() {
-			if i < mostColumns {
-				all = append(all, wait{d, r.late(i)})
-			}
-		}
-		waits = append(waits, all)
+		waits[r] = r.waits()
 	}
-	for _, one := range waits {
-		for i := range one {
+	equal := func(a, b *Run, i int) bool {
+		one, two := waits[a][i], waits[b][i]
+		d, late := one-two, a.late(i)
+		if d < 0 {
+			d, late = -d, b.late(i)
+		}
+		if j.lenient {
+			d -= late
+		}
+		return d <= 0 || !j.Virtual && d <= 15*time.Millisecond && d <= max(one, two)/50
+	}
+	for _, r := range runs {
+		for i := range min(len(waits[r]), mostColumns) {
 			for k := range i {
-				same := count(waits, func(other []wait) bool { return i < len(other) && equal(other[i], one[i]) && equal(other[k], one[k]) })
-				if same >= alike && min(one[i].d, one[k].d) > j.hasty() {
-					found := fault("jitter", "is there jitter, from random numbers that differ between programs? NoJitter (--no-jitter) allows equal waits",
-						"%d of %d runs waited equally long: %s, then %s", same, len(runs), Short(one[k].d), Short(one[i].d))
+				same := count(runs, func(other *Run) bool { return i < len(waits[other]) && equal(other, r, i) && equal(other, r, k) })
+				if same >= max(alike, most+1) && min(waits[r][i], waits[r][k]) > j.hasty() {
+					most, found = same, fault("jitter", "is there jitter, from random numbers that differ between programs? NoJitter (--no-jitter) allows equal waits",
+						"%d of %d runs waited equally long: %s, then %s", same, len(runs), Short(waits[r][k]), Short(waits[r][i]))
 					found[0].Shown = same - 1 // and once more when it is counted
-					return found
 				}
 			}
 		}
 	}
-	return nil
+	return most, found
 }

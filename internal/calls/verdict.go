@@ -10,6 +10,7 @@ import (
 type Verdict struct {
 	rules Rules
 	runs  []*Run
+	again []*Run // 503 throughout, played again to see whether waits were equal by chance
 	found judge.Group
 	names map[string][]string // of the ways that have shown a kind
 }
@@ -23,10 +24,10 @@ func Judge(rules Rules, runs []*Run) *Verdict {
 		v.rules.Recovers = r.succeeded()
 	}
 	for _, r := range v.runs {
-		v.Add(r)
+		v.add(r, v.rules.Faults(r)...)
 	}
-	for _, f := range rules.Jitter(timed) {
-		v.add(timed[0], f)
+	if same, found := v.alike(rules); same > 0 {
+		v.add(timed[0], found...)
 	}
 	return v
 }
@@ -36,10 +37,13 @@ func (v *Verdict) of(name string) []*Run {
 	return slices.DeleteFunc(slices.Clone(v.runs), func(r *Run) bool { return r.Way.Name != name || len(r.Stuck) > 0 })
 }
 
-// Add judges a run, whose way may have been played before. It may be nil.
+// Add judges a run whose way is played again. It may be nil.
 func (v *Verdict) Add(r *Run) {
 	if r != nil {
 		v.add(r, v.rules.Faults(r)...)
+		if r.Way.Name == Throughout && len(r.Stuck) == 0 {
+			v.again = append(v.again, r)
+		}
 	}
 }
 
@@ -51,13 +55,33 @@ func (v *Verdict) add(r *Run, faults ...judge.Fault) {
 }
 
 // certain reports whether a kind is certain: two runs have shown it, or one in virtual time, where nothing is by chance.
-func (v *Verdict) certain(f *judge.Fault) bool { return f.Shown > 1 || v.rules.Virtual }
+// Equal waits are if all runs have them, or else all that were played again: a small jitter often makes three of five equal.
+func (v *Verdict) certain(f *judge.Fault) bool {
+	if f.Kind == "jitter" && !v.rules.Virtual {
+		same, found := v.alike(v.rules)
+		return same == len(v.of(Throughout)) || len(v.again) > 0 && len(found) > 0
+	}
+	return f.Shown > 1 || v.rules.Virtual
+}
+
+// alike returns how many runs waited equally long. It judges that, unless some that were played again waited otherwise.
+func (v *Verdict) alike(rules Rules) (same int, found []judge.Fault) {
+	timed := v.of(Throughout)
+	same, found = rules.Jitter(timed)
+	if most, _ := rules.Jitter(append(timed, v.again...)); most < same+len(v.again) {
+		return same, nil
+	}
+	return same, found
+}
 
 // Uncertain returns the ways that are to be played again, to make a kind of fault certain.
 func (v *Verdict) Uncertain() (ways []Way) {
 	for _, f := range v.found.Faults {
 		if i := slices.IndexFunc(v.runs, func(r *Run) bool { return r.Way.Name == f.Where }); !v.certain(f) {
 			ways = append(ways, v.runs[i].Way)
+			if f.Kind == "jitter" {
+				ways = append(ways, v.runs[i].Way) // one may be equal by chance
+			}
 		}
 	}
 	return ways
@@ -73,7 +97,7 @@ func (v *Verdict) Certain() []*judge.Fault {
 func (v *Verdict) Hidden() (kinds []string) {
 	rules := v.rules
 	rules.lenient = true
-	all := rules.Jitter(v.of(Throughout))
+	_, all := v.alike(rules)
 	for _, r := range v.runs {
 		all = append(all, rules.often(r)...)
 	}
@@ -92,7 +116,8 @@ func (v *Verdict) Differ() bool {
 	rules.NoJitter = false
 	waits := slices.ContainsFunc(timed, func(r *Run) bool { return len(r.waits()) > 1 })
 	hot := slices.ContainsFunc(v.Certain(), func(f *judge.Fault) bool { return f.Kind == "hot" })
-	return waits && !hot && len(rules.Jitter(timed)) == 0
+	same, _ := v.alike(rules)
+	return waits && !hot && same == 0
 }
 
 // Scenarios returns the number of runs of the ways that have shown a fault.
