@@ -190,10 +190,11 @@ func TestRules_Jitter(t *testing.T) {
 		{"two alike", Rules{}, [][]time.Duration{{1000 * ms, 2000 * ms}, {1000 * ms, 2000 * ms}, {1500 * ms, 2500 * ms}}, ""},
 		{"in one wait", Rules{}, [][]time.Duration{{1000 * ms, 2000 * ms}, {1000 * ms, 2500 * ms}, {1000 * ms, 3500 * ms}}, ""},
 		{"by 16 ms", Rules{}, [][]time.Duration{{1000 * ms, 2000 * ms}, {1016 * ms, 2000 * ms}, {1032 * ms, 2000 * ms}}, ""},
+		{"by 2 %", Rules{}, [][]time.Duration{{98 * ms, 196 * ms}, {100 * ms, 200 * ms}, {102 * ms, 204 * ms}}, "jitter"},
 		{"by 3 %", Rules{}, [][]time.Duration{{100 * ms, 200 * ms}, {103 * ms, 206 * ms}, {106 * ms, 212 * ms}}, ""},
 		{"two are too short", Rules{}, [][]time.Duration{{1000 * ms}, {1000 * ms}, {1000 * ms, 2000 * ms}, {1000 * ms, 2000 * ms}}, ""},
 		{"one is too short", Rules{}, [][]time.Duration{{1000 * ms}, {1000 * ms, 2000 * ms}, {1000 * ms, 2000 * ms}, {1000 * ms, 2000 * ms}}, "jitter"},
-		{"no waits", Rules{}, [][]time.Duration{{0, 0}, {0, 0}, {0, 0}}, ""},
+		{"no wait before one", Rules{}, [][]time.Duration{{0, 1000 * ms}, {0, 1000 * ms}, {0, 1000 * ms}}, ""},
 		{"a nanosecond in virtual time", Rules{Virtual: true}, [][]time.Duration{{time.Second, 2 * time.Second}, {time.Second, 2*time.Second + time.Microsecond}, {time.Second, 2*time.Second - time.Microsecond}}, ""},
 		{"alike in virtual time", Rules{Virtual: true}, [][]time.Duration{{time.Second, 2 * time.Second}, {time.Second, 2 * time.Second}, {time.Second, 2 * time.Second}}, "jitter"},
 		{"it is meant", Rules{NoJitter: true}, [][]time.Duration{{time.Second, 2 * time.Second}, {time.Second, 2 * time.Second}, {time.Second, 2 * time.Second}}, ""},
@@ -221,6 +222,7 @@ func TestVerdict_Hidden(t *testing.T) {
 	slow := stood(asking(throughout, 10*ms, 40*ms, 10*ms), 0, 0, 30*ms, 30*ms)
 	normal := Rules{Most: 15}
 	long := func(first time.Duration) *Run { return asking(throughout, first, 3*time.Second) }
+	third := func(s time.Duration) *Run { return asking(throughout, time.Second, 3*time.Second, s*time.Second) }
 	late := func() *Run { return stood(long(1100*ms), 0, 85*ms, 85*ms) }
 	equal := []*Run{long(time.Second), long(time.Second), long(time.Second), long(1100 * ms)}
 	for _, test := range []struct {
@@ -237,7 +239,8 @@ func TestVerdict_Hidden(t *testing.T) {
 		{"the shorter one was late", normal, []*Run{stood(long(time.Second), 0, ms*500, ms*500), stood(long(time.Second), 0, ms*500, ms*500), long(1100 * ms)}, nil, "", ""},
 		{"equal waits are meant", Rules{Most: 15, NoJitter: true}, []*Run{long(time.Second), long(time.Second), late()}, nil, "", ""},
 		{"equal waits in all runs", normal, equal[:3], nil, "", "jitter"},
-		{"equal waits again", normal, equal, equal[:2], "", "jitter"},
+		{"equal waits again", normal, equal, []*Run{equal[0], asking(way("400")), {Way: throughout, Stuck: fault("", "", "")}, equal[1]}, "", "jitter"},
+		{"most are equal in one pair", normal, []*Run{third(7), third(5), third(5), third(5), long(1100 * ms)}, []*Run{third(9)}, "", "jitter"},
 		{"again only once", normal, equal, equal[2:], "", ""},
 		{"late again", normal, equal, []*Run{long(time.Second), late()}, "jitter", ""},
 		{"a storm is no such kind", Rules{Most: 1}, []*Run{asking(throughout, time.Second, 3*time.Second)}, nil, "", ""},
