@@ -222,8 +222,8 @@ func (f *feed) isLate(d *delivery) bool {
 	}
 }
 
-// report stores the outcome. It waits until a failure is stored. It waits for a success only when ackWindow successes
-// are not stored yet.
+// report stores the outcome. It waits until a failure is stored, and a success of an attempt that ran alone: the next
+// one may kill the process, and that job's crashes are too many. For others it waits if ackWindow are not stored yet.
 func (f *feed) report(ctx context.Context, job *Job, failed error) {
 	if job.settled.Load() {
 		return
@@ -237,7 +237,7 @@ func (f *feed) report(ctx context.Context, job *Job, failed error) {
 			f.a.config.Logger.Warn("the outcome of an attempt was not stored", "id", job.ID, "error", err)
 		}
 	}
-	if failed != nil || f.a.needsNoMark(job.d) {
+	if failed != nil || job.d.begun >= uint64(f.a.config.MaxCrashes) || f.a.needsNoMark(job.d) {
 		store()
 		return
 	}

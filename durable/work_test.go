@@ -401,29 +401,29 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// A worker does not wait until a success is stored, unless ackWindow of them are not. It waits for a failure.
+// A worker waits until a failure is stored, and a success of the last attempt, and others if ackWindow are not stored.
 func TestReport_Waits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{publish: func(*nats.Msg) error { time.Sleep(time.Second); return nil }}
 		q := fakeQueue(t, s, Config{Policy: later1})
 		f := newFeed(q.attempts, 1)
 		seq := uint64(0)
-		report := func(failed error) time.Duration {
+		report := func(failed error, begun uint64) time.Duration {
 			seq++
-			d := deliver(q, s, first, func(d *delivery) { d.seq, d.feed = seq, f })
+			d := deliver(q, s, first, func(d *delivery) { d.seq, d.feed, d.begun = seq, f, begun })
 			began := time.Now()
 			f.report(t.Context(), q.newJob(d), failed)
 			return time.Since(began)
 		}
-		if got := report(errors.New("no")); got != time.Second {
-			t.Errorf("a failure took %v, want 1s", got)
+		if failure, last := report(errors.New("no"), 0), report(nil, 5); failure != time.Second || last != time.Second {
+			t.Errorf("a failure took %v, a success of the last attempt %v, want 1s", failure, last)
 		}
 		for i := range ackWindow {
-			if got := report(nil); got != 0 {
+			if got := report(nil, 4); got != 0 {
 				t.Fatalf("success %d took %v", i+1, got)
 			}
 		}
-		if got := report(nil); got != time.Second {
+		if got := report(nil, 0); got != time.Second {
 			t.Errorf("one more took %v, want 1s", got)
 		}
 		began := time.Now()

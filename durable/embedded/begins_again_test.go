@@ -331,7 +331,7 @@ func TestAttack_TheLedgerOfAQueueThatBeginsAgain(t *testing.T) {
 		n, done := failures(name(i)), a.isDone(name(i))
 		switch cause := dead[cmp.Or(a.data[name(i)], name(i))]; {
 		case n <= 3 && (!done || cause != ""), n > 3 && (done || cause != "limit of 3 retries"):
-			t.Errorf("seed %d: %s fails %d times: done %t, dead by %q", seed, name(i), n, done, cause)
+			t.Errorf("seed %d: %s fails %d times: done %t, dead by %q; it was put as %q, one letter is %q", seed, name(i), n, done, cause, a.data[name(i)], dead[name(i)])
 		case n > 3:
 			died++
 		}
