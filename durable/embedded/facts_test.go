@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -415,12 +416,21 @@ func TestFactAPendingDeliveryEndsWithItsMessage(t *testing.T) {
 	})
 }
 
-// copied returns a copy of a folder, which a server may use.
+// copied returns a copy of a folder, which a server may use. The consumers' states are copied first: no disk has the
+// acknowledgement of a job, and not the message that was stored before it. Such a job would never be delivered.
 func copied(t *testing.T, dir string) string {
 	t.Helper()
 	for {
-		copied := t.TempDir()
-		err := os.CopyFS(copied, os.DirFS(dir))
+		copied, states := t.TempDir(), t.TempDir()
+		all, err := filepath.Glob(dir + "/jetstream/*/streams/*/obs")
+		for i, from := range all {
+			err = errors.Join(err, os.CopyFS(filepath.Join(states, strconv.Itoa(i)), os.DirFS(from)))
+		}
+		err = errors.Join(err, os.CopyFS(copied, os.DirFS(dir)))
+		for i, from := range all {
+			to := copied + strings.TrimPrefix(from, dir)
+			err = errors.Join(err, os.RemoveAll(to), os.Rename(filepath.Join(states, strconv.Itoa(i)), to))
+		}
 		if err == nil {
 			return copied
 		}
