@@ -177,9 +177,14 @@ func TestResumeInAJob(t *testing.T) {
 }
 
 // A job that a worker has fetched ahead is not attempted when Cancel has returned, and Cancel does not wait for half a
-// lease.
+// lease. It is tried again if the worker hands jobs back before that, as on a busy machine: for these Cancel waits.
 func TestCancel_FetchedAhead(t *testing.T) {
 	t.Parallel()
+	for !cancelsFetchedAhead(t) {
+	}
+}
+
+func cancelsFetchedAhead(t *testing.T) bool {
 	srv := start(t)
 	q, other := open(t, srv, durable.Config{Lease: time.Hour}), open(t, srv, durable.Config{})
 	var mu sync.Mutex
@@ -214,7 +219,7 @@ func TestCancel_FetchedAhead(t *testing.T) {
 		err := other.Cancel(ctx, fmt.Sprint(i))
 		if q.Counts().HandedBack > 0 {
 			close(release)
-			t.Skip("on a busy machine the worker hands jobs back before they are cancelled, for which Cancel waits half a lease")
+			return false
 		}
 		must(t, err)
 	}
@@ -227,6 +232,7 @@ func TestCancel_FetchedAhead(t *testing.T) {
 			t.Errorf("job %d is attempted: %t", i, got)
 		}
 	}
+	return true
 }
 
 // The context of a handler ends when its job is cancelled: at once, and within a quarter of a lease if the worker does
