@@ -42,9 +42,7 @@ func startBunny(t *testing.T) prove.Target {
 	}, all[0])
 	t.Cleanup(func() { _ = connection.Close() })
 	publisher, err := connection.Channel()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var mu sync.Mutex
 	return prove.Target{
 		Server:      address,

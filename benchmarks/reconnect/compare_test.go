@@ -100,9 +100,7 @@ func TestServers(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			address, publish := c.start(t)
 			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			ctx, cancel := context.WithCancel(t.Context())
 			var all sync.WaitGroup
 			defer all.Wait()
@@ -202,9 +200,7 @@ func startMosquitto(t *testing.T) (string, func(string) error) {
 	address := free(t)
 	_, port, _ := net.SplitHostPort(address)
 	file := filepath.Join(t.TempDir(), "mosquitto.conf")
-	if err := os.WriteFile(file, []byte("listener "+port+" 127.0.0.1\nallow_anonymous true\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte("listener "+port+" 127.0.0.1\nallow_anonymous true\n"), 0o644))
 	begin(t, dialable(address), "mosquitto", "-c", file)
 	publisher := mqtt.NewClient(mqtt.NewClientOptions().AddBroker("tcp://" + address).SetClientID("publisher"))
 	if token := publisher.Connect(); token.Wait() && token.Error() != nil {
@@ -223,9 +219,7 @@ func startNATS(t *testing.T) (string, func(string) error) {
 	host, port, _ := net.SplitHostPort(address)
 	begin(t, dialable(address), "nats-server", "-a", host, "-p", port)
 	publisher, err := nats.Connect("nats://" + address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(publisher.Close)
 	return address, func(text string) error {
 		if err := publisher.Publish("events", []byte(text)); err != nil {
@@ -238,9 +232,7 @@ func startNATS(t *testing.T) (string, func(string) error) {
 func startNotify(t *testing.T) (string, func(string) error) {
 	server := startPostgres(t).Server
 	db, err := sql.Open("postgres", "postgres://postgres@"+server+"/postgres?sslmode=disable")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	return server, func(text string) error {
 		_, err := db.ExecContext(t.Context(), "select pg_notify('events', $1)", text)

@@ -34,9 +34,7 @@ const discordFile = "bwmarrin/discordgo/blob/v0.29.0/wsapi.go"
 
 func startDiscord(t *testing.T) prove.Target {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	var serving sync.WaitGroup
 	serving.Go(func() { serveDiscord(ctx, l) })

@@ -28,9 +28,7 @@ type quietly struct {
 func inFrontOf(t *testing.T, server string) *quietly {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	q := &quietly{Listener: l}
 	t.Cleanup(func() { _ = l.Close() })
 	go func() {
@@ -73,9 +71,7 @@ func silenced(t *testing.T, target prove.Target, within time.Duration) (again, r
 	q := inFrontOf(t, target.Server)
 	run := prove.Run{Name: "silenced", Addr: q.Addr().String(), Server: target.Server}
 	if target.Before != nil {
-		if err := target.Before(t.Context(), run); err != nil {
-			t.Fatal(err)
-		}
+		must(t, target.Before(t.Context(), run))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -85,9 +81,7 @@ func silenced(t *testing.T, target prove.Target, within time.Duration) (again, r
 		if n == 100 {
 			t.Fatal("no value comes")
 		}
-		if err := target.Event(t.Context(), run, n); err != nil {
-			t.Fatal(err)
-		}
+		must(t, target.Event(t.Context(), run, n))
 		select {
 		case <-came:
 			got = true
@@ -137,25 +131,19 @@ func TestPQ_Silence(t *testing.T) {
 func TestNSQ_Open(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // the garbage collector closes it
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = l.Close() }()
 	config := nsq.NewConfig()
 	config.HeartbeatInterval, config.ReadTimeout = 100*time.Millisecond, 200*time.Millisecond
 	consumer, err := nsq.NewConsumer("topic", "channel", config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	consumer.SetLogger(nil, nsq.LogLevelError)
 	consumer.AddHandler(nsq.HandlerFunc(func(*nsq.Message) error { return nil }))
 	if err := consumer.ConnectToNSQD(l.Addr().String()); err == nil {
 		t.Fatal("the handshake has not failed")
 	}
 	conn, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = conn.Close() }()
 	_ = conn.SetReadDeadline(time.Now().Add(time.Second))
 	if sent, err := io.ReadAll(conn); err == nil || len(sent) == 0 {

@@ -227,9 +227,7 @@ var results = sync.OnceValues(func() (map[string]string, error) {
 func fails(folder, test string) func(t *testing.T) {
 	return func(t *testing.T) {
 		all, err := results()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		result, ok := all[folder+"/"+test]
 		if !ok {
 			t.Fatalf("it has no result: %s", all[folder+"/"])
@@ -238,9 +236,7 @@ func fails(folder, test string) func(t *testing.T) {
 			t.Errorf("it should fail: %s", result)
 		}
 		packages, err := parser.ParseDir(token.NewFileSet(), filepath.Join("testdata", folder), nil, parser.ParseComments|parser.PackageClauseOnly)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, p := range packages {
 			for _, f := range p.Files {
 				t.Log(f.Doc.Text())
@@ -252,9 +248,7 @@ func fails(folder, test string) func(t *testing.T) {
 // TestTestdata runs all tests in testdata.
 func TestTestdata(t *testing.T) {
 	all, err := results()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name := range all {
 		if folder, test, _ := strings.Cut(name, "/"); test != "" {
 			t.Run(name, fails(folder, test))

@@ -57,9 +57,7 @@ func startPaho(t *testing.T) prove.Target {
 	address := free(t)
 	_, port, _ := net.SplitHostPort(address)
 	config := filepath.Join(t.TempDir(), "mosquitto.conf")
-	if err := os.WriteFile(config, []byte("listener "+port+" 127.0.0.1\nallow_anonymous true\nmax_inflight_messages 0\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(config, []byte("listener "+port+" 127.0.0.1\nallow_anonymous true\nmax_inflight_messages 0\n"), 0o600))
 	run := func(ctx context.Context, name string, args ...string) error {
 		return exec.CommandContext(ctx, name, append([]string{"-p", port, "-q", "1"}, args...)...).Run()
 	}
@@ -86,9 +84,7 @@ func startReconnectingWebSocket(t *testing.T) prove.Target {
 	folder := t.TempDir()
 	needs(t, "npm", "install", "--silent", "--prefix", folder, "reconnecting-websocket@4.4.0", "ws@8.23.0")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan struct{})
 	go func() { defer close(served); serveWebSocket(ctx, l) }()

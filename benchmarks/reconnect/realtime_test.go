@@ -86,6 +86,14 @@ var realSubjects = []realSubject{
 	bunnySubject,
 }
 
+// must fails the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestRealTime needs servers of Debian's, and a minute or two for each client. It logs what is found, and why.
 func TestRealTime(t *testing.T) {
 	if !long() {
@@ -115,9 +123,7 @@ func TestRealTime(t *testing.T) {
 func free(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = l.Close() }()
 	return l.Addr().String()
 }
@@ -131,17 +137,13 @@ func begin(t *testing.T, ready func() error, program string, args ...string) {
 		program = path
 	}
 	c := exec.Command(program, args...)
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Start())
 	t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
 	err := errors.New("not asked")
 	for end := time.Now().Add(time.Minute); err != nil && time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		err = ready()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 func startEtcd(alive keepalive.ClientParameters) func(t *testing.T) prove.Target {
@@ -156,9 +158,7 @@ func startEtcd(alive keepalive.ClientParameters) func(t *testing.T) prove.Target
 			return clientv3.New(config)
 		}
 		writer, err := connect(address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() { _ = writer.Close() })
 		begin(t, func() error {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -200,9 +200,7 @@ func startPostgres(t *testing.T) prove.Target {
 	}
 	bin := slices.Max(bins)
 	folder, err := os.MkdirTemp("/tmp", "pg") // a socket's path is short
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
 	as := func(args ...string) []string { return args }
 	if os.Getuid() == 0 {
@@ -222,9 +220,7 @@ func startPostgres(t *testing.T) prove.Target {
 		return "postgres://postgres@" + address + "/postgres?sslmode=disable&connect_timeout=5"
 	}
 	db, err := sql.Open("postgres", dsn(address))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	server := as(filepath.Join(bin, "postgres"), "-D", data, "-p", port, "-h", "127.0.0.1", "-k", folder, "-c", "fsync=off", "-c", "max_connections=300")
 	begin(t, db.Ping, server[0], server[1:]...)
@@ -296,9 +292,7 @@ func startNSQ(t *testing.T) prove.Target {
 	options.HTTPSAddress, options.DataPath, options.MsgTimeout = "", t.TempDir(), 5*time.Second
 	options.Logger = log.New(io.Discard, "", 0)
 	server, err := nsqd.New(options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	served := make(chan error, 1)
 	go func() { served <- server.Main() }()
 	t.Cleanup(func() { server.Exit(); <-served })

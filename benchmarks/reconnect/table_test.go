@@ -132,17 +132,13 @@ func writeRows(t *testing.T, heading, rows string) {
 		return
 	}
 	text, err := os.ReadFile("RECONNECT.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	before, rest, ok := strings.Cut(string(text), heading+columns)
 	_, after, closed := strings.Cut(rest, "\n\n")
 	if !ok || !closed {
 		t.Fatalf("RECONNECT.md has no %q with a text after it", heading+columns)
 	}
-	if err := os.WriteFile("RECONNECT.md", []byte(before+heading+columns+rows+"\n"+after), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile("RECONNECT.md", []byte(before+heading+columns+rows+"\n"+after), 0o644))
 }
 
 const (
