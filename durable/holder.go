@@ -27,8 +27,8 @@ type counts struct {
 }
 
 func (h *holder) isSuspect(d *delivery, now time.Time) bool {
-	h.gaps.connected(h.nc.Stats().Reconnects, now, h.lease())
-	return h.nc.IsReconnecting() || h.nc.IsClosed() || h.gaps.isSuspect(d, now, h.lease())
+	// A connection counts a reconnect before it says that it is back, so the count is read last.
+	return h.nc.IsReconnecting() || h.nc.IsClosed() || h.gaps.connected(h.nc.Stats().Reconnects, now, h.lease()).isSuspect(d, now, h.lease())
 }
 
 // handBack returns the job to the server, which delivers it to another worker after the pause. The attempt is not

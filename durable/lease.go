@@ -170,14 +170,15 @@ func (g *gaps) found(now time.Time, lease time.Duration) {
 	g.suspect = now.Add(min(lease/4, time.Second))
 }
 
-// connected is called with the number of the connection's reconnects.
-func (g *gaps) connected(reconnects uint64, now time.Time, lease time.Duration) {
+// connected is called with the number of the connection's reconnects. It returns g.
+func (g *gaps) connected(reconnects uint64, now time.Time, lease time.Duration) *gaps {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if reconnects != g.reconnects {
 		g.reconnects = reconnects
 		g.found(now, lease)
 	}
+	return g
 }
 
 func (g *gaps) isSuspect(d *delivery, now time.Time, lease time.Duration) bool {
