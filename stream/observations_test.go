@@ -153,7 +153,7 @@ func TestRetryWhen_FailuresEndWithTheSubscription(t *testing.T) {
 			ended := make(chan error, 1)
 			answers := 1
 			_, _ = source().RetryWhen(handler(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
-				seen := make(chan stream.Failure)
+				seen := make(chan stream.Failure, 1) // nobody asks for the last one
 				go func() {
 					ended <- failures(context.Background(), func(f stream.Failure) bool {
 						seen <- f
