@@ -6,6 +6,7 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -155,7 +156,7 @@ func (t Table) attempt(ctx context.Context, j Job, handler func(context.Context,
 	unending := context.WithoutCancel(ctx)
 	storing, cancel := context.WithTimeout(unending, 2*t.Lease)
 	defer cancel()
-	op, failure := t.Policy.Continue(unending, j.state, nil), j.failure
+	op, failure := t.Policy.Continue(unending, j.state, nil), cmp.Or(j.failure, ctx.Err())
 	if failure == nil {
 		leased, release := context.WithDeadline(ctx, j.end)
 		attempt, cancel := op.Attempt(leased)
@@ -175,10 +176,7 @@ func (t Table) attempt(ctx context.Context, j Job, handler func(context.Context,
 		delay, end = op.Failed(retry.Outcome{Err: failure})
 	}
 	state, err := op.State().MarshalText()
-	if err != nil {
-		end = err
-	}
-	if end != nil {
+	if end = cmp.Or(end, err); end != nil {
 		failure = op.Done(retry.Outcome{Err: end})
 	}
 	_ = retry.Run(storing, patient, func(ctx context.Context) error {
