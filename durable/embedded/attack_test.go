@@ -287,9 +287,7 @@ func TestAttack_LargeJobsAreNotHoarded(t *testing.T) {
 	before := q.Counts().HandedBack
 	const jobs, size = 80, 900 << 10
 	for range jobs {
-		if _, err := q.Put(t.Context(), make([]byte, size)); err != nil {
-			t.Fatal(err)
-		}
+		put(t, q, string(make([]byte, size)))
 	}
 	for range 20 {
 		s, err := stats(t, q)

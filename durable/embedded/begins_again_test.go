@@ -267,6 +267,8 @@ func TestAttack_TheLedgerOfAQueueThatBeginsAgain(t *testing.T) {
 			}
 			all = append(all, job)
 		}
+		ctx, cancel := context.WithTimeout(ctx, 2*time.Minute) // on a busy machine
+		defer cancel()
 		for n, r := range q.PutAll(ctx, all) {
 			switch {
 			case r.Err == nil:
