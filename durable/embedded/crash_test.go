@@ -289,10 +289,10 @@ func TestNothingIsLostWhenWorkersAndServerAreKilled(t *testing.T) {
 		})
 	}
 
-	eventually(t, "a third is put", func() bool { return sent.Load() > int64(jobs/3) })
+	falls(t, "jobs before a third is put", func() int { return jobs/3 + 1 - int(sent.Load()) })
 	first.kill()
 	third := newWorker()
-	eventually(t, "two thirds are put", func() bool { return sent.Load() > int64(2*jobs/3) })
+	falls(t, "jobs before two thirds are put", func() int { return 2*jobs/3 + 1 - int(sent.Load()) })
 	server.kill()
 	time.Sleep(500 * time.Millisecond) // long enough for all clients to notice
 	spawn(t, "server", dir, port)
