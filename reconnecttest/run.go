@@ -57,14 +57,15 @@ var clients atomic.Int64
 // oneAtATime is held while a client that dials runs, so that tests in parallel do not share its pools.
 var oneAtATime sync.Mutex
 
-// emptyPools lets two collections happen: the second one frees what a sync.Pool has kept in the first one. It does not
-// call runtime.GC, which also yields the processor for each span until all are swept, and takes twice as long.
+// emptyPools lets three collections happen: the first one may have begun before, and the third one frees what a sync.Pool
+// has kept in the second one. It does not call runtime.GC twice, which also yields the processor for each span until all
+// are swept, and takes longer.
 func emptyPools() {
 	defer debug.SetGCPercent(debug.SetGCPercent(1))
 	var garbage atomic.Pointer[[32 << 10]byte] // so that it is on the heap
 	cycles := []metrics.Sample{{Name: "/gc/cycles/total:gc-cycles"}}
 	metrics.Read(cycles)
-	for end := cycles[0].Value.Uint64() + 2; cycles[0].Value.Uint64() < end; metrics.Read(cycles) {
+	for end := cycles[0].Value.Uint64() + 3; cycles[0].Value.Uint64() < end; metrics.Read(cycles) {
 		garbage.Store(new([32 << 10]byte))
 	}
 }

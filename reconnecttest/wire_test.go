@@ -2,10 +2,13 @@ package reconnecttest
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net"
 	"os"
+	"runtime"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -81,6 +84,26 @@ func TestWire_Close(t *testing.T) {
 			t.Error("the client has a connection")
 		}
 	})
+}
+
+// A collection that runs already when the pools are emptied does not count.
+func TestEmptyPools(t *testing.T) {
+	var pool sync.Pool
+	var collecting sync.WaitGroup
+	ctx, stop := context.WithCancel(t.Context())
+	collecting.Go(func() {
+		for ctx.Err() == nil {
+			runtime.GC()
+		}
+	})
+	for range 100 {
+		pool.Put(t)
+		if emptyPools(); pool.Get() != nil {
+			t.Error("something is left in the pool")
+		}
+	}
+	stop()
+	collecting.Wait()
 }
 
 // While the server is down, no connection works: the idle ones of a client's pool neither.
