@@ -514,22 +514,11 @@ func TestAttack_TheLedgerBalances(t *testing.T) {
 	var putting sync.WaitGroup
 	for range 8 {
 		putting.Go(func() {
-			for i := int(sent.Add(1)); i <= jobs; i = int(sent.Add(1)) {
+			for i := int(sent.Add(1)); i <= jobs && !t.Failed(); i = int(sent.Add(1)) {
 				id := "job-" + strconv.Itoa(i)
 				for range 2 { // each job is put twice
-					for {
-						_, err := q.Put(t.Context(), []byte("payload of "+id), durable.PutID(id))
-						if err == nil {
-							break
-						}
-						if errors.Is(err, durable.ErrExists) {
-							exists.Add(1)
-							break
-						}
-						if !errors.Is(err, durable.ErrNotStored) {
-							t.Errorf("put %s: %v", id, err)
-							return
-						}
+					if putAgain(t, q, id, "payload of "+id) {
+						exists.Add(1)
 					}
 				}
 			}

@@ -257,16 +257,7 @@ func TestNothingIsLostWhenTheLeaderOfAClusterIsKilled(t *testing.T) {
 	for range 8 {
 		putting.Go(func() {
 			for id := range next {
-				for {
-					_, err := q.Put(t.Context(), []byte(id), durable.PutID(id))
-					if err == nil || errors.Is(err, durable.ErrExists) {
-						break
-					}
-					if !errors.Is(err, durable.ErrNotStored) {
-						t.Errorf("put %s: %v", id, err)
-						break
-					}
-				}
+				putAgain(t, q, id, id)
 			}
 		})
 	}

@@ -268,23 +268,9 @@ func TestNothingIsLostWhenWorkersAndServerAreKilled(t *testing.T) {
 	var putting sync.WaitGroup
 	for range 8 {
 		putting.Go(func() {
-			for {
-				i := int(sent.Add(1))
-				if i > jobs {
-					return
-				}
+			for i := int(sent.Add(1)); i <= jobs && !t.Failed(); i = int(sent.Add(1)) {
 				id := "job-" + strconv.Itoa(i)
-				for {
-					// Put gives up after a while. The id makes it safe to put again.
-					_, err := q.Put(t.Context(), []byte("payload of "+id), durable.PutID(id))
-					if err == nil || errors.Is(err, durable.ErrExists) {
-						break
-					}
-					if !errors.Is(err, durable.ErrNotStored) {
-						t.Errorf("put %s: %v", id, err)
-						return
-					}
-				}
+				putAgain(t, q, id, "payload of "+id)
 			}
 		})
 	}

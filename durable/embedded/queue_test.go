@@ -132,6 +132,19 @@ func put(t testing.TB, q *durable.Queue, data string, options ...durable.PutOpti
 	return id
 }
 
+// putAgain puts a job until it is stored, and reports whether it was stored before. Put gives up after a while; the id
+// makes it safe to put again.
+func putAgain(t testing.TB, q *durable.Queue, id, data string) (exists bool) {
+	err := durable.ErrNotStored
+	for errors.Is(err, durable.ErrNotStored) {
+		_, err = q.Put(t.Context(), []byte(data), durable.PutID(id))
+	}
+	if exists = errors.Is(err, durable.ErrExists); err != nil && !exists {
+		t.Errorf("put %s: %v", id, err)
+	}
+	return exists
+}
+
 // eventually waits until ok returns true.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
