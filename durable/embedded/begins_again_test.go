@@ -255,7 +255,18 @@ func TestAttack_TheLedgerOfAQueueThatBeginsAgain(t *testing.T) {
 	}
 	defer running.Wait()
 	defer stop()
-	reopen := func() *durable.Queue { return open(t, b.url(), config) }
+	reopen := func() (q *durable.Queue) {
+		nc := connect(t, b.url())
+		eventually(t, "it can be opened", func() bool { // the server may refuse to create a stream while it deletes the old one
+			var err error
+			if q, err = durable.Open(ctx, nc, config); err != nil {
+				t.Log(err)
+			}
+			return err == nil
+		})
+		t.Cleanup(func() { q.Close() })
+		return q
+	}
 	name := func(i int) string { return "job-" + strconv.Itoa(i) }
 	sent, epoch := 0, 0
 	putAll := func(q *durable.Queue, numbers []int) {
