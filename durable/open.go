@@ -178,7 +178,9 @@ func (q *Queue) shutDown() error {
 	return stuck
 }
 
-// Delete removes the queue with all its jobs and dead letters from the server, and closes it.
+// Delete removes the queue with all its jobs and dead letters from the server, and closes it. No process should open
+// the queue at the same moment: a server of version 2.15.2 may then stand still, because the old stream and the new one
+// write to one file.
 func (q *Queue) Delete(ctx context.Context) error {
 	var failed error
 	err := q.ask(ctx, "STREAM.DELETE."+q.config.streamName(), func(ctx context.Context) error {
