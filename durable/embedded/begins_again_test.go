@@ -231,6 +231,7 @@ func TestAttack_TheLedgerOfAQueueThatBeginsAgain(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	var gone atomic.Int64
+	var deleting sync.RWMutex // TestAQueueIsDeletedWhileOthersUseIt says why
 	conns := make([]atomic.Pointer[nats.Conn], workers)
 	for i := range conns {
 		running.Go(func() {
@@ -241,7 +242,9 @@ func TestAttack_TheLedgerOfAQueueThatBeginsAgain(t *testing.T) {
 					return
 				}
 				conns[i].Store(nc)
+				deleting.RLock()
 				q, err := durable.Open(ctx, nc, config)
+				deleting.RUnlock()
 				if err == nil {
 					err = q.Work(ctx, 16, handler)
 					q.Close()
@@ -255,16 +258,7 @@ func TestAttack_TheLedgerOfAQueueThatBeginsAgain(t *testing.T) {
 	}
 	defer running.Wait()
 	defer stop()
-	reopen := func() (q *durable.Queue) {
-		nc := connect(t, b.url())
-		var err error
-		eventually(t, "it can be opened", func() bool { // the server may refuse to create a stream while it deletes the old one
-			q, err = durable.Open(ctx, nc, config)
-			return err == nil
-		})
-		t.Cleanup(func() { q.Close() })
-		return q
-	}
+	reopen := func() *durable.Queue { return open(t, b.url(), config) }
 	name := func(i int) string { return "job-" + strconv.Itoa(i) }
 	sent, epoch := 0, 0
 	putAll := func(q *durable.Queue, numbers []int) {
@@ -313,9 +307,10 @@ func TestAttack_TheLedgerOfAQueueThatBeginsAgain(t *testing.T) {
 		case 2:
 			did["deletions"]++
 			epoch++
-			if err := q.Delete(ctx); err != nil {
-				t.Error(err)
-			}
+			deleting.Lock()
+			err := q.Delete(ctx)
+			deleting.Unlock()
+			must(t, err)
 		}
 		a.mu.Lock()
 		a.fault = time.Now()
