@@ -140,7 +140,7 @@ func begin(t *testing.T, ready func() error, program string, args ...string) {
 	must(t, c.Start())
 	t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
 	err := errors.New("not asked")
-	for end := time.Now().Add(time.Minute); err != nil && time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); err != nil && time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		err = ready()
 	}
 	must(t, err)
