@@ -351,8 +351,8 @@ func TestAttack_TheLedgerOfAQueueThatBeginsAgain(t *testing.T) {
 
 // Processes open a queue and close it while it is deleted, again and again. At the end it can be opened, and works. None
 // opens it at the moment at which it is deleted: nats-server 2.15.2 takes a stream from its list before it closes the
-// store, so the new stream's store may write to the same file. Each reads what the other has written, and counts up to
-// the other's sequence numbers, which are times, with its lock held: it stands still.
+// store, so the new stream's store may write to the same file. Each reads what the other has written, and counts from
+// one random number to the next, up to 2^52, with its lock held: it stands still.
 func TestAQueueIsDeletedWhileOthersUseIt(t *testing.T) {
 	t.Parallel()
 	srv := start(t)
