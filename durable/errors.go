@@ -121,7 +121,7 @@ func meaning(err error) (help string, kind error) {
 		case codeMaxBytesRequired:
 			return "remove max_bytes_required from the account's limits: a queue must have no limit of size, which would discard jobs", ErrRefused
 		case codeNotUnique:
-			return "if the queue was just deleted, open it again in some seconds; else delete the consumer that is not the queue's", ErrOtherConfig
+			return "if the queue was just deleted, open it again in half a minute; else delete the consumer that is not the queue's", ErrOtherConfig
 		case codeStoreFailed:
 			return "the server could not write: its disk is full or broken, look at its log", ErrFull
 		case jetstream.JSErrCodeStreamMessageExceedsMaximum:
@@ -133,7 +133,7 @@ func meaning(err error) (help string, kind error) {
 		case jetstream.JSErrCodeJetStreamNotEnabled, jetstream.JSErrCodeJetStreamNotEnabledForAccount:
 			return "start the server with JetStream (nats-server -js) and allow it for the account", ErrRefused
 		}
-		if !errors.Is(err, jetstream.ErrConsumerNotFound) && !errors.Is(err, jetstream.ErrStreamNotFound) {
+		if !errors.Is(err, jetstream.ErrConsumerNotFound) && !errors.Is(err, jetstream.ErrConsumerDoesNotExist) && !errors.Is(err, jetstream.ErrStreamNotFound) {
 			return "", nil
 		}
 	}
@@ -148,7 +148,8 @@ func meaning(err error) (help string, kind error) {
 		return "", ErrClosed
 	case errors.Is(err, nats.ErrMaxPayload):
 		return "raise the server's max_payload, or store the data elsewhere and put a reference", ErrTooLarge
-	case errors.Is(err, jetstream.ErrConsumerDeleted), errors.Is(err, jetstream.ErrConsumerNotFound), errors.Is(err, jetstream.ErrStreamNotFound):
+	case errors.Is(err, jetstream.ErrConsumerDeleted), errors.Is(err, jetstream.ErrConsumerNotFound),
+		errors.Is(err, jetstream.ErrConsumerDoesNotExist), errors.Is(err, jetstream.ErrStreamNotFound):
 		return "open the queue again to create it", ErrGone
 	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrNoStreamResponse):
 		return "JetStream does not respond: is it enabled (nats-server -js), and is a majority of the cluster running?", ErrUnreachable

@@ -61,6 +61,7 @@ func TestMeaning(t *testing.T) {
 		{jetstream.ErrStreamNotFound, ErrGone, "open the queue again"},
 		{jetstream.ErrConsumerNotFound, ErrGone, "open the queue again"},
 		{jetstream.ErrConsumerDeleted, ErrGone, "open the queue again"},
+		{jetstream.ErrConsumerDoesNotExist, ErrGone, "open the queue again"},
 		{jetstream.ErrJetStreamNotEnabled, ErrRefused, "start the server with JetStream"},
 		{jetstream.ErrJetStreamNotEnabledForAccount, ErrRefused, "start the server with JetStream"},
 		{nats.ErrAuthorization, ErrRefused, "check user"},

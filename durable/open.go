@@ -49,7 +49,7 @@ func Open(ctx context.Context, nc *nats.Conn, c Config) (*Queue, error) {
 func (q *Queue) open(ctx context.Context) (err error) {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, 15*time.Second)
+		ctx, cancel = context.WithTimeout(ctx, trial)
 		defer cancel()
 	}
 	if q.js, err = jetstream.New(q.nc); err != nil {
@@ -182,12 +182,11 @@ func (q *Queue) shutDown() error {
 // the queue at the same moment: a server of version 2.15.2 may then stand still, because the old stream and the new one
 // write to one file.
 func (q *Queue) Delete(ctx context.Context) error {
-	var failed error
 	err := q.ask(ctx, "STREAM.DELETE."+q.config.streamName(), func(ctx context.Context) error {
 		return q.js.DeleteStream(ctx, q.config.streamName())
 	})
 	if err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
-		failed = explain("delete: stream "+q.config.streamName(), err)
+		return errors.Join(explain("delete: stream "+q.config.streamName(), err), q.Close())
 	}
-	return errors.Join(failed, q.Close())
+	return q.Close()
 }

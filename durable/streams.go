@@ -169,8 +169,9 @@ func (b *backend) replicas() int {
 }
 
 // trial is how long a new consumer exists before it is known to be one of the present stream. One that was made for a
-// stream that was deleted meanwhile would bar the consumers of the next stream.
-const trial = 5 * time.Second
+// stream that was deleted meanwhile would bar the consumers of the next stream. It is as long as Open waits by default:
+// if a slow server kept the consumer for less, it could delete it while, or after, Open changes it to one that stays.
+const trial = 15 * time.Second
 
 // ensureConsumer does the same for the consumer of a stage.
 func (b *backend) ensureConsumer(ctx context.Context, st stage) (jetstream.Consumer, error) {
@@ -219,7 +220,7 @@ func (b *backend) ensureConsumer(ctx context.Context, st stage) (jetstream.Consu
 
 // unchanged returns the error of a change that has failed with err.
 func unchanged(what string, d differences, err error) error {
-	if means(err, ErrUnreachable) {
+	if means(err, ErrUnreachable) || means(err, ErrGone) {
 		return explain(what, err)
 	}
 	return otherConfig(what, append(d, "and the server cannot change it: "+err.Error()))

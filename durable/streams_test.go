@@ -147,6 +147,8 @@ func TestEnsure(t *testing.T) {
 			config: Config{Update: true}, did: "get get update", then: "get update", want: ErrOtherConfig, text: "; and the server cannot change it: immutable"},
 		"another, and no response to its change": {library: library{refuses: context.DeadlineExceeded, stream: stream(func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour }), consumer: consumer(func(c *jetstream.ConsumerConfig) { c.MaxDeliver = 5 })},
 			config: Config{Update: true}, did: "get get update", then: "get update", want: ErrUnreachable},
+		"another, and it is gone before its change": {library: library{refuses: jetstream.ErrConsumerDoesNotExist, stream: stream(func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour }), consumer: consumer(func(c *jetstream.ConsumerConfig) { c.MaxDeliver = 5 })},
+			config: Config{Update: true}, did: "get get update", then: "get update", want: ErrGone},
 		"not permitted": {library: library{failed: nats.ErrPermissionViolation}, want: ErrRefused, did: "get"},
 	} {
 		bubble(t, name, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"net"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -82,36 +83,44 @@ func TestPutThatIsCancelledDoesNotBlameTheServer(t *testing.T) {
 }
 
 // dropping returns a queue that nothing goes out of any more.
-func dropping(t *testing.T) (*durable.Queue, *droppingDialer) {
+func dropping(t *testing.T) (*durable.Queue, *badDialer) {
 	t.Helper()
-	d := new(droppingDialer)
+	d := new(badDialer)
 	q := open(t, connect(t, start(t, embedded.Listen(0)).URL(), nats.SetCustomDialer(d)), durable.Config{})
 	put(t, q, "")
 	d.drop.Store(true)
 	return q, d
 }
 
-// droppingDialer is a dialer whose connections drop all that is sent while drop is set.
-type droppingDialer struct {
-	only    string // if set, only what contains it is lost
+// badDialer is a dialer whose connections send nothing while sending is locked, and drop all that is sent while drop is
+// set.
+type badDialer struct {
+	only    string        // if set, only what contains it is lost,
+	late    time.Duration // or late
+	sending sync.RWMutex
 	drop    atomic.Bool
 	dropped atomic.Int64
 }
 
-func (d *droppingDialer) Dial(network, address string) (net.Conn, error) {
+func (d *badDialer) Dial(network, address string) (net.Conn, error) {
 	c, err := net.Dial(network, address)
-	return &droppingConn{c, d}, err
+	return &badConn{c, d}, err
 }
 
-type droppingConn struct {
+type badConn struct {
 	net.Conn
-	d *droppingDialer
+	d *badDialer
 }
 
-func (c *droppingConn) Write(b []byte) (int, error) {
-	if c.d.drop.Load() && strings.Contains(string(b), c.d.only) {
-		c.d.dropped.Add(1)
-		return len(b), nil
+func (c *badConn) Write(b []byte) (int, error) {
+	c.d.sending.RLock()
+	defer c.d.sending.RUnlock()
+	if strings.Contains(string(b), c.d.only) {
+		if c.d.drop.Load() {
+			c.d.dropped.Add(1)
+			return len(b), nil
+		}
+		time.Sleep(c.d.late)
 	}
 	return c.Conn.Write(b)
 }

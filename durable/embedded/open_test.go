@@ -209,6 +209,17 @@ func TestConcurrentOpens(t *testing.T) {
 	}
 }
 
+// A server that takes long does not delete the consumers that Open has made before Open makes them the queue's.
+func TestOpenOfASlowServer(t *testing.T) {
+	t.Parallel()
+	nc := connect(t, start(t, embedded.Listen(0)).URL(), nats.SetCustomDialer(&badDialer{only: `"action":"update"`, late: 6500 * time.Millisecond}))
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	q, err := durable.Open(ctx, nc, durable.Config{Name: "q"})
+	must(t, err)
+	must(t, q.Close())
+}
+
 // A process with another MaxDead does not delete the dead letters of the first one: Open refuses it. A process that
 // leaves the settings open takes those of the queue.
 func TestTheSettingsAreTheQueues(t *testing.T) {

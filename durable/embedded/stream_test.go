@@ -93,7 +93,7 @@ func TestJobsOutliveTheirStream(t *testing.T) {
 func TestAReportThatOutlivesItsStream(t *testing.T) {
 	t.Parallel()
 	srv := start(t, embedded.Listen(0))
-	d := droppingDialer{only: "PUB retrywhen."} // without PING: nats.go would count one PONG less, until the end
+	d := badDialer{only: "PUB retrywhen."} // without PING: nats.go would count one PONG less, until the end
 	q := open(t, connect(t, srv.URL(), nats.SetCustomDialer(&d)), durable.Config{Policy: retry.New(backoff.Constant(time.Hour))})
 	put(t, q, "")
 	reported := make(chan error, 1)

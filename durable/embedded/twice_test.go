@@ -3,7 +3,6 @@ package embedded_test
 import (
 	"context"
 	"errors"
-	"net"
 	"net/url"
 	"sync"
 	"sync/atomic"
@@ -19,25 +18,6 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// mutedDialer is a dialer whose connections send nothing while its mutex is locked.
-type mutedDialer struct{ sending sync.RWMutex }
-
-func (m *mutedDialer) Dial(network, address string) (net.Conn, error) {
-	c, err := net.Dial(network, address)
-	return &mutedConn{c, m}, err
-}
-
-type mutedConn struct {
-	net.Conn
-	m *mutedDialer
-}
-
-func (c *mutedConn) Write(b []byte) (int, error) {
-	c.m.sending.RLock()
-	defer c.m.sending.RUnlock()
-	return c.Conn.Write(b)
-}
-
 // A worker is silent for longer than a lease, so another one gets the job. Then the first worker continues. Whatever
 // both report, the job continues once.
 func TestAWorkerThatWasTakenForDeadDoublesNothing(t *testing.T) {
@@ -49,7 +29,7 @@ func TestAWorkerThatWasTakenForDeadDoublesNothing(t *testing.T) {
 				srv := start(t, embedded.Listen(0))
 				delay := map[string]time.Duration{"retried by the server": 1100 * time.Millisecond}[outcome]
 				policy := retry.New(backoff.Constant(delay), retry.Limit(1))
-				var m mutedDialer
+				var m badDialer
 				// Remember has its minimum, and is over when the silent worker wakes. So the test does not depend on it.
 				config := durable.Config{Policy: policy, Lease: 2 * time.Second, Remember: 2 * time.Second}
 				one, two := open(t, connect(t, srv.URL(), nats.SetCustomDialer(&m)), config), open(t, srv, config)
@@ -108,7 +88,7 @@ func TestAWorkerThatWasTakenForDeadDoublesNothing(t *testing.T) {
 func TestARetryThatWasStoredIsNotStoredAgain(t *testing.T) {
 	t.Parallel()
 	srv := start(t, embedded.Listen(0))
-	var m mutedDialer
+	var m badDialer
 	// The delay is longer than a few leases, because the first worker still receives, and may get the job once more before
 	// the other one does.
 	policy := retry.New(backoff.Constant(5*time.Second), retry.Limit(3))
