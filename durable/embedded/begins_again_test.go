@@ -51,9 +51,7 @@ func (b *beginsAgain) restart(dir string) {
 // deletes deletes the queue.
 func (b *beginsAgain) deletes(q durable.Config) {
 	b.t.Helper()
-	if err := open(b.t, b.url(), q).Delete(b.t.Context()); err != nil {
-		b.t.Fatal(err)
-	}
+	must(b.t, open(b.t, b.url(), q).Delete(b.t.Context()))
 }
 
 // A worker has jobs of a queue that begins again: by Delete and Open, because its server had it in memory, or because
@@ -121,9 +119,7 @@ func TestAQueueThatBeginsAgainLosesNoJob(t *testing.T) {
 						defer close(ends)
 						go two.Work(ctx, jobs, func(context.Context, *durable.Job) error { has <- struct{}{}; <-ends; return nil })
 						if when != "while it is away" { // else the first worker may take them
-							for range jobs {
-								<-has
-							}
+							eventually(t, "the second worker has all new jobs", func() bool { return len(has) == jobs })
 						}
 						if when == "after 5 s" {
 							time.Sleep(5 * time.Second)

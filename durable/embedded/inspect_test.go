@@ -51,6 +51,7 @@ func TestCancelAJob(t *testing.T) {
 		put(t, q, "", durable.PutID(id))
 	}
 	begun, release := make(chan struct{}), make(chan struct{})
+	began := time.Now()
 	var mu sync.Mutex
 	var attempts []string
 	work(t, q, 2, func(_ context.Context, job *durable.Job) error {
@@ -74,6 +75,7 @@ func TestCancelAJob(t *testing.T) {
 			t.Errorf("%s: %v", id, err)
 		}
 	}
+	isLate := time.Since(began) > time.Second
 	close(release)
 	untilEmpty(t, q)
 	time.Sleep(1500 * time.Millisecond) // the waits are over
@@ -81,7 +83,8 @@ func TestCancelAJob(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	slices.Sort(attempts)
-	if got := fmt.Sprint(attempts); got != "[failed other running]" {
+	// If a busy machine is late, a job may have been due again before it was cancelled.
+	if got := fmt.Sprint(attempts); got != "[failed other running]" && (!isLate || fmt.Sprint(slices.Compact(attempts)) != "[failed other running]") {
 		t.Errorf("attempts at %s, want one each of failed, other, running", got)
 	}
 	for _, id := range []string{"ready", "later", "running", "failed"} {
