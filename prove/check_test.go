@@ -352,7 +352,6 @@ func TestCheck_TooFewBreaks(t *testing.T) {
 		checks.Go(func() {
 			target := s.target(nil)
 			target.Ways, target.Places, target.Parallel = []prove.Way{prove.End, prove.Cut}, 4, 1
-			target.Quiet = 300 * time.Millisecond
 			disturbed := measured(&target)
 			runs, told := 0, false
 			target.OnFinding = func(prove.Finding) { told = true }
