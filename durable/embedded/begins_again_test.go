@@ -323,8 +323,7 @@ func TestAttack_TheLedgerOfAQueueThatBeginsAgain(t *testing.T) {
 	}
 	untilEmpty(t, q)
 	dead := make(map[string]string) // the causes, by the names and by the data
-	for letter, err := range q.Dead().All(ctx) {
-		must(t, err)
+	for _, letter := range letters(t, q) {
 		name, _, _ := strings.Cut(string(letter.Data), " ")
 		dead[name], dead[string(letter.Data)] = letter.Cause, letter.Cause
 	}

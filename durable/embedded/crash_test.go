@@ -289,15 +289,9 @@ func TestNothingIsLostWhenWorkersAndServerAreKilled(t *testing.T) {
 
 	records := readJournals(t, dir)
 	dead := make(map[string]*durable.DeadLetter)
-	eventually(t, "the dead letters are read", func() bool {
-		for d, err := range q.Dead().All(t.Context()) {
-			if err != nil {
-				return false
-			}
-			dead[d.ID] = d
-		}
-		return true
-	})
+	for _, d := range letters(t, q) {
+		dead[d.ID] = d
+	}
 	var attempts, repeated int
 	var late []time.Duration
 	for i := 1; i <= jobs; i++ {

@@ -226,13 +226,7 @@ func (p *pair) does(what string, f func(context.Context, *durable.Queue) error, 
 }
 
 func (p *pair) letters() int {
-	n := 0
-	eventually(p.t, "the dead letters come", func() bool {
-		dead, err := p.two.Dead().Collect(p.t.Context())
-		n = len(dead)
-		return err == nil
-	})
-	return n
+	return len(letters(p.t, p.two))
 }
 
 func (p *pair) empty() bool { return isEmpty(p.t, p.two)() }

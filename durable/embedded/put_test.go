@@ -47,9 +47,8 @@ func TestAnIDOfAnyLettersGoesThroughRetriesAndDeath(t *testing.T) {
 		return errors.New("line one\r\nline two: ☃ \xff")
 	})
 	untilEmpty(t, q)
-	dead, err := q.Dead().Collect(t.Context())
-	if err != nil || len(dead) != 1 || dead[0].ID != id || dead[0].Err != "line one\r\nline two: ☃ \uFFFD" || dead[0].Attempts != 4 {
-		t.Fatalf("got %+v, %v", dead, err)
+	if dead := letters(t, q); len(dead) != 1 || dead[0].ID != id || dead[0].Err != "line one\r\nline two: ☃ \uFFFD" || dead[0].Attempts != 4 {
+		t.Fatalf("got %+v", dead)
 	}
 }
 
@@ -90,16 +89,14 @@ func TestTheLargestPayloadCanFailAndDie(t *testing.T) {
 		t.Errorf("one byte more: %v", err)
 	}
 	id := strings.Repeat("ä=", 85)
-	if _, err := q.Put(t.Context(), largest, durable.PutID(id)); err != nil {
-		t.Fatal(err)
-	}
+	put(t, q, string(largest), durable.PutID(id))
 	work(t, q, 1, func(context.Context, *durable.Job) error {
 		panic(strings.Repeat("a very long text \x01 ", 10_000))
 	})
 	untilEmpty(t, q)
-	dead, err := q.Dead().Collect(t.Context())
-	if err != nil || len(dead) != 1 || len(dead[0].Data) != len(largest) || dead[0].ID != id || !strings.HasPrefix(dead[0].Err, "panic: a very long") {
-		t.Fatalf("got %d dead letters, %v", len(dead), err)
+	dead := letters(t, q)
+	if len(dead) != 1 || len(dead[0].Data) != len(largest) || dead[0].ID != id || !strings.HasPrefix(dead[0].Err, "panic: a very long") {
+		t.Fatalf("got %d dead letters", len(dead))
 	}
 }
 

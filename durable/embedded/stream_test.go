@@ -159,9 +159,8 @@ func TestDeadLettersAreRevivedAndForgotten(t *testing.T) {
 		must(t, q.Revive(t.Context(), d.ID))
 	}
 	untilEmpty(t, q)
-	dead, err := q.Dead().Collect(t.Context())
-	if err != nil || len(dead) != 1 || dead[0].ID != "7" || dead[0].Attempts != 1 || dead[0].Cause != "permanent" {
-		t.Errorf("got %+v, %v", dead, err)
+	if dead := letters(t, q); len(dead) != 1 || dead[0].ID != "7" || dead[0].Attempts != 1 || dead[0].Cause != "permanent" {
+		t.Errorf("got %+v", dead)
 	}
 	if n := attempts.Load(); n != 29 {
 		t.Errorf("%d attempts, want 29", n)
@@ -177,9 +176,9 @@ func TestReviveOfAJobThatDiesAtOnce(t *testing.T) {
 	var died time.Time
 	for range 100 {
 		eventually(t, "it is dead, again", func() bool {
-			dead, err := q.Dead().Collect(t.Context())
-			if err != nil || len(dead) > 1 {
-				t.Fatalf("%d dead letters, %v", len(dead), err)
+			dead := letters(t, q)
+			if len(dead) > 1 {
+				t.Fatalf("%d dead letters", len(dead))
 			}
 			again := len(dead) == 1 && dead[0].Died.After(died)
 			if again {

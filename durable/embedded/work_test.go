@@ -47,9 +47,9 @@ func TestTheRetryStateTravels(t *testing.T) {
 		events[1].Elapsed < 1200*time.Millisecond {
 		t.Errorf("got %+v", events)
 	}
-	dead, err := two.Dead().Collect(t.Context())
-	if err != nil || len(dead) != 1 || dead[0].Attempts != 3 || dead[0].Died.Sub(dead[0].FirstFailure) < 2460*time.Millisecond {
-		t.Errorf("got dead letters %+v, %v", dead, err)
+	dead := letters(t, two)
+	if len(dead) != 1 || dead[0].Attempts != 3 || dead[0].Died.Sub(dead[0].FirstFailure) < 2460*time.Millisecond {
+		t.Errorf("got dead letters %+v", dead)
 	}
 }
 
@@ -105,9 +105,8 @@ func TestAJobThatKillsItsWorkersIsAbandoned(t *testing.T) {
 	q := open(t, srv, config)
 	work(t, q, 1, func(context.Context, *durable.Job) error { t.Error("attempted once more"); return nil })
 	untilEmpty(t, q)
-	dead, err := q.Dead().Collect(t.Context())
-	if err != nil || len(dead) != 1 || dead[0].Cause != "abandoned" {
-		t.Errorf("got %+v, %v", dead, err)
+	if dead := letters(t, q); len(dead) != 1 || dead[0].Cause != "abandoned" {
+		t.Errorf("got %+v", dead)
 	}
 }
 
@@ -286,8 +285,7 @@ func TestKindsHaveHandlersAndPolicies(t *testing.T) {
 	work(t, q, 2, func(_ context.Context, job *durable.Job) error { count("any", job); return nil })
 	untilEmpty(t, q)
 	kinds := make(map[string]int)
-	for d, err := range q.Dead().All(t.Context()) {
-		must(t, err)
+	for _, d := range letters(t, q) {
 		kinds[d.Kind] = d.Attempts
 	}
 	if len(kinds) != 2 || kinds["letter"] != 3 || kinds["bill"] != 1 {
