@@ -108,6 +108,7 @@ func TestPingOfASilentServer(t *testing.T) {
 		d.fall()
 		<-pinged
 		_ = l.Close()
+		time.Sleep(time.Minute) // the wait before the next connection, which Close may not end
 	})
 }
 
