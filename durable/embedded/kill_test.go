@@ -199,7 +199,7 @@ func (p *pair) until(what string, ok func() bool) {
 // does makes the first process do something. If it dies meanwhile, the second one does it.
 func (p *pair) does(what string, f func(context.Context, *durable.Queue) error, fine error) {
 	p.t.Helper()
-	ctx, cancel := context.WithCancel(p.t.Context())
+	ctx, cancel := context.WithTimeout(p.t.Context(), 2*time.Minute) // on a busy machine
 	defer cancel()
 	result := make(chan error, 1)
 	go func() { result <- f(ctx, p.one) }()
@@ -218,7 +218,9 @@ func (p *pair) does(what string, f func(context.Context, *durable.Queue) error, 
 			}
 			cancel()
 		}
-		if err := f(p.t.Context(), p.two); err != nil && !errors.Is(err, fine) {
+		second, end := context.WithTimeout(p.t.Context(), 2*time.Minute)
+		defer end()
+		if err := f(second, p.two); err != nil && !errors.Is(err, fine) {
 			p.t.Errorf("%s, again: %v", what, err)
 		}
 		return
