@@ -49,7 +49,9 @@ func message(subject, data string, header ...string) *nats.Msg {
 
 func publish(t *testing.T, js jetstream.JetStream, m *nats.Msg) {
 	t.Helper()
-	_, err := js.PublishMsg(t.Context(), m)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // on a busy machine
+	defer cancel()
+	_, err := js.PublishMsg(ctx, m)
 	must(t, err)
 }
 

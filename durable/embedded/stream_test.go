@@ -287,7 +287,12 @@ func TestReviveAll_Deletes(t *testing.T) {
 	inParallel(jobs, func(i int) { put(t, q, "", durable.PutID(fmt.Sprint(i))) })
 	eventually(t, "all are dead", func() bool { return q.Counts().Died == jobs })
 	stop()
-	n, err := q.ReviveAll(t.Context(), func(d *durable.DeadLetter) bool { return d.ID != "7" })
+	n, err := 0, durable.ErrUnreachable
+	for errors.Is(err, durable.ErrUnreachable) { // as a busy machine may be
+		var more int
+		more, err = q.ReviveAll(t.Context(), func(d *durable.DeadLetter) bool { return d.ID != "7" })
+		n += more
+	}
 	if s, failed := q.Stats(t.Context()); n != jobs-1 || err != nil || failed != nil || s.Dead != 1 {
 		t.Errorf("revived %d, %v; then %v, %v", n, err, s, failed)
 	}
