@@ -181,11 +181,13 @@ func TestOptionsPanicOnNonsense(t *testing.T) {
 func TestConcurrentOpens(t *testing.T) {
 	t.Parallel()
 	srv := start(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // on a busy machine
+	defer cancel()
 	var all sync.WaitGroup
 	var stored atomic.Int64
 	for range 20 {
 		all.Go(func() {
-			q, err := durable.Open(t.Context(), connect(t, srv), durable.Config{Name: "q"})
+			q, err := durable.Open(ctx, connect(t, srv), durable.Config{Name: "q"})
 			if err != nil {
 				t.Error(err)
 				return
