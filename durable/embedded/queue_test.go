@@ -160,9 +160,9 @@ func putAgain(t testing.TB, q *durable.Queue, id, data string) (exists bool) {
 // eventually waits until ok returns true.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("not within ten minutes: %s", what)
+			t.Fatalf("not within two minutes: %s", what)
 		}
 	}
 }
