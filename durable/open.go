@@ -49,7 +49,7 @@ func Open(ctx context.Context, nc *nats.Conn, c Config) (*Queue, error) {
 func (q *Queue) open(ctx context.Context) (err error) {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, trial)
+		ctx, cancel = context.WithTimeout(ctx, trial) // no consumer that it makes ends earlier
 		defer cancel()
 	}
 	if q.js, err = jetstream.New(q.nc); err != nil {
