@@ -85,9 +85,8 @@ func TestAllNodesOfAClusterAreKilled(t *testing.T) {
 	const jobs = 60
 	due := time.Now().Add(6 * time.Second)
 	for i := range jobs {
-		if _, err := q.PutAt(t.Context(), due, nil, durable.PutID(fmt.Sprint(i))); err != nil {
-			t.Fatal(err)
-		}
+		_, err := q.PutAt(t.Context(), due, nil, durable.PutID(fmt.Sprint(i)))
+		must(t, err)
 	}
 	for i := range jobs / 2 {
 		must(t, q.Cancel(t.Context(), fmt.Sprint(i)))
@@ -194,9 +193,8 @@ func TestANodeIsCutOff(t *testing.T) {
 	}
 	var held *durable.Job
 	for job, err := range cut.Jobs().Take(1).All(t.Context()) {
-		if held = job; err != nil {
-			t.Fatal(err)
-		}
+		held = job
+		must(t, err)
 	}
 
 	whole = whole.Clone()

@@ -195,9 +195,8 @@ func TestAnotherConfiguration(t *testing.T) {
 	t.Parallel()
 	srv := start(t)
 	js, _ := jetstream.New(connect(t, srv))
-	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "retrywhen-foreign", Subjects: []string{"theirs"}, MaxMsgs: 5}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "retrywhen-foreign", Subjects: []string{"theirs"}, MaxMsgs: 5})
+	must(t, err)
 	refuses(t, srv, durable.Config{Name: "foreign"}, durable.ErrOtherConfig,
 		"retrywhen-foreign", "retention is Limits, want WorkQueue", "subjects is [theirs], want", "maximal messages is 5, want 0")
 	refuses(t, srv, durable.Config{Name: "foreign", Update: true}, durable.ErrOtherConfig, "the server cannot change it")
@@ -290,9 +289,8 @@ func TestAFullDisk(t *testing.T) {
 	q.Close()
 	srv.Close()
 	os.Remove(ballast)
-	if srv, err = embedded.Start(dir, embedded.MaxStore(1<<30)); err != nil {
-		t.Fatal(err)
-	}
+	srv, err = embedded.Start(dir, embedded.MaxStore(1<<30))
+	must(t, err)
 	defer srv.Close()
 	q = open(t, srv, durable.Config{})
 	stop = work(t, q, 1, func(context.Context, *durable.Job) error { return nil })

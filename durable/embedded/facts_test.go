@@ -82,10 +82,9 @@ func TestFactThereIsOneScheduleOfASubject(t *testing.T) {
 	t.Parallel()
 	js, s := streamOfFacts(t, nil)
 	for i := range 3 {
-		if _, err := js.PublishMsg(t.Context(), message("f.later.x", strconv.Itoa(i), "Nats-Schedule", at(time.Now().Add(300*time.Millisecond)),
-			"Nats-Schedule-Target", "f.run.x")); err != nil {
-			t.Fatal(err)
-		}
+		_, err := js.PublishMsg(t.Context(), message("f.later.x", strconv.Itoa(i), "Nats-Schedule", at(time.Now().Add(300*time.Millisecond)),
+			"Nats-Schedule-Target", "f.run.x"))
+		must(t, err)
 	}
 	var m *jetstream.RawStreamMsg
 	var err error
@@ -100,9 +99,8 @@ func TestFactTheClientCutsSchedulesToSeconds(t *testing.T) {
 	t.Parallel()
 	js, s := streamOfFacts(t, nil)
 	due := time.Now().Add(time.Hour).Truncate(time.Second).Add(987654321)
-	if _, err := js.Publish(t.Context(), "f.later.x", nil, jetstream.WithScheduleAt(due), jetstream.WithScheduleTarget("f.run.x")); err != nil {
-		t.Fatal(err)
-	}
+	_, err := js.Publish(t.Context(), "f.later.x", nil, jetstream.WithScheduleAt(due), jetstream.WithScheduleTarget("f.run.x"))
+	must(t, err)
 	m, err := s.GetLastMsgForSubject(t.Context(), "f.later.x")
 	must(t, err)
 	if got := m.Header.Get("Nats-Schedule"); got == at(due) {
@@ -305,9 +303,8 @@ func TestFactAStreamKeepsItsFirstSequence(t *testing.T) {
 		js, err := jetstream.New(nc)
 		must(t, err)
 		if n == 0 {
-			if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "f", Subjects: []string{"f.>"}, FirstSeq: 1 << 52}); err != nil {
-				t.Fatal(err)
-			}
+			_, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "f", Subjects: []string{"f.>"}, FirstSeq: 1 << 52})
+			must(t, err)
 		} else if ack, err := js.Publish(t.Context(), "f.x", nil); err != nil || ack.Sequence != 1<<52+n-1 {
 			t.Errorf("start %d: %+v, %v", n, ack, err)
 		}
@@ -374,9 +371,8 @@ func TestFactAPendingDeliveryEndsWithItsMessage(t *testing.T) {
 		defer nc.Close()
 		js, err := jetstream.New(nc)
 		must(t, err)
-		if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "f", Subjects: []string{"f.>"}, Retention: jetstream.WorkQueuePolicy}); err != nil {
-			t.Fatal(err)
-		}
+		_, err = js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "f", Subjects: []string{"f.>"}, Retention: jetstream.WorkQueuePolicy})
+		must(t, err)
 		c, err := js.CreateOrUpdateConsumer(t.Context(), "f", jetstream.ConsumerConfig{Durable: "c", FilterSubject: "f.job.*",
 			AckPolicy: jetstream.AckExplicitPolicy, AckWait: time.Second, MaxDeliver: -1, MaxAckPending: -1})
 		must(t, err)
@@ -388,9 +384,8 @@ func TestFactAPendingDeliveryEndsWithItsMessage(t *testing.T) {
 			publish(t, js, &nats.Msg{Subject: subject})
 		}
 		for range 3 {
-			if _, err := c.Next(); err != nil {
-				t.Fatal(err)
-			}
+			_, err := c.Next()
+			must(t, err)
 		}
 	})
 	before, err := os.ReadFile(state)
@@ -581,9 +576,8 @@ func TestFactTheServerIsKilledAfterEachStep(t *testing.T) {
 			for lease := time.Second; ; lease *= 4 {
 				dir = t.TempDir()
 				var err error
-				if srv, err = embedded.Start(dir); err != nil {
-					t.Fatal(err)
-				}
+				srv, err = embedded.Start(dir)
+				must(t, err)
 				t.Cleanup(func() { srv.Close() })
 				span := &span{began: time.Now(), lease: lease}
 				config = durable.Config{Lease: lease, Remember: time.Hour, Policy: retry.New(backoff.Constant(span.wait()).Jitter(jitter.None))}

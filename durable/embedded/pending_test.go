@@ -31,12 +31,10 @@ func TestPendingRetries(t *testing.T) {
 	pending, spread := 3_000, 3*time.Second
 	if s := os.Getenv("RETRYWHEN_PENDING"); s != "" {
 		var err error
-		if pending, err = strconv.Atoi(s); err != nil {
-			t.Fatal(err)
-		}
-		if spread, err = time.ParseDuration(os.Getenv("RETRYWHEN_SPREAD")); err != nil {
-			t.Fatal(err)
-		}
+		pending, err = strconv.Atoi(s)
+		must(t, err)
+		spread, err = time.ParseDuration(os.Getenv("RETRYWHEN_SPREAD"))
+		must(t, err)
 	}
 	dir, port := t.TempDir(), freePort(t)
 	server := spawn(t, "server", dir, port)
@@ -189,9 +187,8 @@ func TestWaitingRetries_TheServerIsKilled(t *testing.T) {
 	pending := 2_000
 	if s := os.Getenv("RETRYWHEN_PENDING"); s != "" {
 		var err error
-		if pending, err = strconv.Atoi(s); err != nil {
-			t.Fatal(err)
-		}
+		pending, err = strconv.Atoi(s)
+		must(t, err)
 	}
 	dir, port := t.TempDir(), freePort(t)
 	server := spawn(t, "server", dir, port)

@@ -155,9 +155,8 @@ func TestAnIDIsKnownOverRestarts(t *testing.T) {
 	})
 	stop()
 	put(t, q, "data", durable.PutID("waits"))
-	if _, err := q.PutAt(t.Context(), time.Now().Add(time.Hour), []byte("data"), durable.PutID("later")); err != nil {
-		t.Fatal(err)
-	}
+	_, err := q.PutAt(t.Context(), time.Now().Add(time.Hour), []byte("data"), durable.PutID("later"))
+	must(t, err)
 	all := []string{"done", "fails", "dies", "waits", "later"}
 	known := func(when string) {
 		t.Helper()
