@@ -167,6 +167,15 @@ func eventually(t testing.TB, what string, ok func() bool) {
 	}
 }
 
+// soon waits until ok returns true, for at most ten seconds, and reports whether it did.
+func soon(ok func() bool) bool {
+	end := time.Now().Add(10 * time.Second)
+	for !ok() && time.Now().Before(end) {
+		time.Sleep(5 * time.Millisecond)
+	}
+	return ok()
+}
+
 // untilEmpty waits until only dead letters are left in the queue, for two minutes after the last change.
 func untilEmpty(t testing.TB, q *durable.Queue) {
 	t.Helper()
