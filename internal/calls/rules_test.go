@@ -303,16 +303,22 @@ func TestVerdict_Differ(t *testing.T) {
 	waiting := func(waits ...time.Duration) *Run { return asking(way(Throughout), waits...) }
 	one, two, hot := waiting(time.Second, 2*time.Second), waiting(1300*ms, 2100*ms), waiting(0, 0, 0)
 	for _, test := range []struct {
-		name string
-		runs []*Run
-		want bool
+		name  string
+		runs  []*Run
+		again []*Run
+		want  bool
 	}{
-		{"equal waits", []*Run{one, one, one, two}, false},
-		{"other ones", []*Run{one, one, two}, true},
-		{"one wait", []*Run{waiting(time.Second), waiting(2 * time.Second)}, false},
-		{"no waits", []*Run{hot, hot, one}, false},
+		{"equal waits", []*Run{one, one, one, two}, nil, false},
+		{"equal waits again", []*Run{one, one, one, two}, []*Run{one, one}, false},
+		{"other ones again", []*Run{one, one, one, two}, []*Run{one, two}, true},
+		{"other ones", []*Run{one, one, two}, nil, true},
+		{"one wait", []*Run{waiting(time.Second), waiting(2 * time.Second)}, nil, false},
+		{"no waits", []*Run{hot, hot, one}, nil, false},
 	} {
 		v := Judge(Rules{Most: 15, NoJitter: true}, append([]*Run{asking(Way{Name: Undisturbed})}, test.runs...))
+		for _, r := range test.again {
+			v.Add(r)
+		}
 		if got := v.Differ(); got != test.want {
 			t.Errorf("%s: got %v", test.name, got)
 		}

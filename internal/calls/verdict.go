@@ -116,8 +116,8 @@ func (v *Verdict) Differ() bool {
 	rules.NoJitter = false
 	waits := slices.ContainsFunc(timed, func(r *Run) bool { return len(r.waits()) > 1 })
 	hot := slices.ContainsFunc(v.Certain(), func(f *judge.Fault) bool { return f.Kind == "hot" })
-	same, _ := v.alike(rules)
-	return waits && !hot && same == 0
+	_, equal := v.alike(rules)
+	return waits && !hot && len(equal) == 0
 }
 
 // Scenarios returns the number of runs of the ways that have shown a fault.
