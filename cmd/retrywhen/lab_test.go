@@ -62,9 +62,8 @@ func TestLabServesWhatTakesLong(t *testing.T) {
 				_, _ = io.WriteString(w, "done")
 			}))
 		}()
-		if _, err := io.WriteString(ours, "GET / HTTP/1.0\r\n\r\n"); err != nil {
-			t.Fatal(err)
-		}
+		_, err := io.WriteString(ours, "GET / HTTP/1.0\r\n\r\n")
+		must(t, err)
 		if text, err := io.ReadAll(ours); !strings.HasSuffix(string(text), "done") {
 			t.Errorf("%q, %v", text, err)
 		}

@@ -37,9 +37,8 @@ func TestPictures(t *testing.T) {
 		"overload.svg": {"overload", "3 retries: " + three, "3 retries and a budget: " + three + " budget=10,1,0.1"},
 	} {
 		file := filepath.Join(t.TempDir(), name)
-		if _, _, err := inProcess(t, append(append([]string{"sim"}, args...), "-o", file)...); err != nil {
-			t.Fatal(err)
-		}
+		_, _, err := inProcess(t, append(append([]string{"sim"}, args...), "-o", file)...)
+		must(t, err)
 		got, err := os.ReadFile(file)
 		must(t, err)
 		if bytes.Contains(got, []byte("var(")) {

@@ -96,9 +96,8 @@ func TestRunDoesNotRepeatWhatTheTerminalSent(t *testing.T) {
 		p.SysProcAttr.Setctty = true // stdin is the terminal
 		p.start(t)
 		p.line(t)
-		if _, err := terminal.WriteString(key); err != nil {
-			t.Fatal(err)
-		}
+		_, err := terminal.WriteString(key)
+		must(t, err)
 		if got := p.line(t); got != "got "+s.String() {
 			t.Errorf("%q, want %v", got, s)
 		}

@@ -104,9 +104,8 @@ func TestRunReadsAFileAnew(t *testing.T) {
 	in, err := os.Open(name)
 	must(t, err)
 	defer func() { _ = in.Close() }()
-	if _, err := in.Seek(int64(len("first line\n")), 0); err != nil {
-		t.Fatal(err)
-	}
+	_, err = in.Seek(int64(len("first line\n")), 0)
+	must(t, err)
 	p := command(t, append([]string{"run", "-q", "--limit=2", "--backoff", quick}, asChild(t, "cat", "1")...)...)
 	p.Stdin = in
 	p.start(t)

@@ -196,9 +196,8 @@ func timeoutEndsSoftly(t *testing.T, stopped bool) {
 	}
 	if stopped {
 		must(t, cmd.Process.Signal(syscall.SIGSTOP))
-		if _, err := syscall.Wait4(cmd.Process.Pid, nil, syscall.WUNTRACED, nil); err != nil {
-			t.Fatal(err)
-		}
+		_, err := syscall.Wait4(cmd.Process.Pid, nil, syscall.WUNTRACED, nil)
+		must(t, err)
 	}
 	tooLong := c.limit(1, time.Hour)
 	got, _ := in.ReadString('\n')
@@ -283,9 +282,8 @@ func TestRunEndsACommandThatIsStopped(t *testing.T) {
 	p := command(t, append([]string{"run", "--backoff", quick}, asChild(t, "default")...)...)
 	p.start(t)
 	var pid int
-	if _, err := fmt.Sscanf(p.line(t), "ready %d", &pid); err != nil {
-		t.Fatal(err)
-	}
+	_, err := fmt.Sscanf(p.line(t), "ready %d", &pid)
+	must(t, err)
 	must(t, syscall.Kill(pid, syscall.SIGSTOP))
 	p.signal(t, syscall.SIGTERM)
 	p.diesBy(t, syscall.SIGTERM)

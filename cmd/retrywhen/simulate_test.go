@@ -219,9 +219,8 @@ func TestSimHerdThatDoesNotWait(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 	file := filepath.Join(t.TempDir(), "x.svg")
-	if _, _, err := inProcess(t, "sim", "herd", "--runs=2", "hammer: constant d=0s", "-o", file); err != nil {
-		t.Fatal(err)
-	}
+	_, _, err = inProcess(t, "sim", "herd", "--runs=2", "hammer: constant d=0s", "-o", file)
+	must(t, err)
 	if svg, err := os.ReadFile(file); err != nil || !strings.Contains(string(svg), "hammer: all at once") {
 		t.Errorf("%v\n%s", err, svg)
 	}
