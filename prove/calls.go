@@ -63,8 +63,8 @@ func (m Measured) Missing(known []Known) []Known { return missing(m.Findings, kn
 // undisturbed, makes no request, or more than one that cannot be told from a retry, if its two undisturbed results
 // differ, and when ctx ends; then Measured has what is known. The error matches ErrBusy if the machine stalled during
 // more than half of the measurement, or for so long in waits that these may be missing (Hot) or equal (Jitter), or if
-// waits differ on a machine without any free time. When Measure returns, no call of Client goes on, if Client returns
-// when its context ends.
+// waits differ on a machine without any free time, or differ only when played again on one with little. When Measure
+// returns, no call of Client goes on, if Client returns when its context ends.
 //
 // It panics if Client is nil or a number is negative.
 func (c Calls) Measure(ctx context.Context) (Measured, error) {
@@ -103,7 +103,7 @@ func (m *measuring) measure(ctx context.Context) (Measured, error) {
 	if hidden := verdict.Hidden(); len(hidden) > 0 {
 		return measured, fmt.Errorf("prove: %w: it made waits longer, which may hide a fault of the kind %s; this needs a quieter machine, or a lower Parallel", ErrBusy, strings.Join(hidden, " or "))
 	}
-	if m.pressed > mostPressed && verdict.Differ() {
+	if verdict.Pressed(m.pressed) {
 		return measured, fmt.Errorf("prove: %w: others waited for a processor in %.0f %% of the time in which waits were measured, so that it may have made them differ; this needs a quieter machine", ErrBusy, 100*m.pressed)
 	}
 	return measured, nil

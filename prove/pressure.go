@@ -7,9 +7,6 @@ import (
 	"time"
 )
 
-// mostPressed is the largest part of the time in which something may wait for a processor while waits are measured.
-const mostPressed = 0.9
-
 // pressure returns for how long, since the machine began, something that could run has waited for a processor. It is 0
 // where the kernel does not say so; Linux does.
 func pressure() time.Duration {

@@ -64,9 +64,8 @@ func randomState(t *testing.T, tab lab.Tab, rng *rand.Rand) lab.State {
 		texts = append(texts, text)
 	}
 	var err error
-	if s.Strategies, err = report.ParseStrategies(texts); err != nil {
-		t.Fatal(err)
-	}
+	s.Strategies, err = report.ParseStrategies(texts)
+	must(t, err)
 	s.Load, s.Rate, s.Stall, s.Patience, s.Failures = 1+rng.IntN(60), 1+rng.IntN(80), duration(8*time.Second), duration(3*time.Second), float64(rng.IntN(4))/100
 	s.Watch = 50*time.Second + duration(time.Minute)
 	s.Outages = []time.Duration{duration(10 * time.Second), duration(20 * time.Second)}

@@ -203,9 +203,8 @@ func TestSimChooseAsJSONAndSVG(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 	file := filepath.Join(t.TempDir(), "x.svg")
-	if _, _, err = inProcess(t, "sim", "choose", "--clients=100", "--runs=1", "quick: constant d=100ms", "tiled: linear d=1s tiled", "-o", file); err != nil {
-		t.Fatal(err)
-	}
+	_, _, err = inProcess(t, "sim", "choose", "--clients=100", "--runs=1", "quick: constant d=100ms", "tiled: linear d=1s tiled", "-o", file)
+	must(t, err)
 	svg, err := os.ReadFile(file)
 	if err != nil || strings.Contains(string(svg), "NaN") || !strings.Contains(string(svg), "job: linear d=1s tiled") {
 		t.Errorf("%v\n%s", err, svg)

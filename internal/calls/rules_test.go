@@ -299,27 +299,29 @@ func TestVerdict_SmallJitterIsSeldomBlamed(t *testing.T) {
 }
 
 // Equal waits are the program's, whatever the machine did.
-func TestVerdict_Differ(t *testing.T) {
+func TestVerdict_Pressed(t *testing.T) {
 	waiting := func(waits ...time.Duration) *Run { return asking(way(Throughout), waits...) }
 	one, two, hot := waiting(time.Second, 2*time.Second), waiting(1300*ms, 2100*ms), waiting(0, 0, 0)
 	for _, test := range []struct {
-		name  string
-		runs  []*Run
-		again []*Run
-		want  bool
+		name        string
+		runs, again []*Run
+		part        float64
+		want        bool
 	}{
-		{"equal waits", []*Run{one, one, one, two}, nil, false},
-		{"equal waits again", []*Run{one, one, one, two}, []*Run{one, one}, false},
-		{"other ones again", []*Run{one, one, one, two}, []*Run{one, two}, true},
-		{"other ones", []*Run{one, one, two}, nil, true},
-		{"one wait", []*Run{waiting(time.Second), waiting(2 * time.Second)}, nil, false},
-		{"no waits", []*Run{hot, hot, one}, nil, false},
+		{"equal waits", []*Run{one, one, one, two}, nil, 1, false},
+		{"equal waits again", []*Run{one, one, one, two}, []*Run{one, one}, 1, false},
+		{"other ones again", []*Run{one, one, one, two}, []*Run{one, two}, 0.31, true},
+		{"other ones again, with time", []*Run{one, one, one, two}, []*Run{one, two}, 0.3, false},
+		{"other ones", []*Run{one, one, two}, nil, 0.91, true},
+		{"other ones, with time", []*Run{one, one, two}, nil, 0.9, false},
+		{"one wait", []*Run{waiting(time.Second), waiting(2 * time.Second)}, nil, 1, false},
+		{"no waits", []*Run{hot, hot, one}, nil, 1, false},
 	} {
 		v := Judge(Rules{Most: 15, NoJitter: true}, append([]*Run{asking(Way{Name: Undisturbed})}, test.runs...))
 		for _, r := range test.again {
 			v.Add(r)
 		}
-		if got := v.Differ(); got != test.want {
+		if got := v.Pressed(test.part); got != test.want {
 			t.Errorf("%s: got %v", test.name, got)
 		}
 	}

@@ -110,14 +110,19 @@ func (v *Verdict) Hidden() (kinds []string) {
 	return kinds
 }
 
-// Differ reports whether waits differ from run to run, and are waits.
-func (v *Verdict) Differ() bool {
+// mostPressed is the largest part of the time in which something may wait for a processor while waits are measured, and
+// somePressed if waits were equal until some were played again.
+const mostPressed, somePressed = 0.9, 0.3
+
+// Pressed reports whether waits differ from run to run, and are waits, and this may be so because something waited for a
+// processor in a part of the time.
+func (v *Verdict) Pressed(part float64) bool {
 	rules, timed := v.rules, v.of(Throughout)
 	rules.NoJitter = false
 	waits := slices.ContainsFunc(timed, func(r *Run) bool { return len(r.waits()) > 1 })
 	hot := slices.ContainsFunc(v.Certain(), func(f *judge.Fault) bool { return f.Kind == "hot" })
-	_, equal := v.alike(rules)
-	return waits && !hot && len(equal) == 0
+	same, equal := v.alike(rules)
+	return waits && !hot && len(equal) == 0 && (part > mostPressed || same > 0 && part > somePressed)
 }
 
 // Scenarios returns the number of runs of the ways that have shown a fault.
