@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"strconv"
@@ -308,7 +309,8 @@ func serveQuotes(ctx context.Context, l net.Listener) {
 }
 
 func TestTheCallsAreRight(t *testing.T) {
-	policy := retry.Default.With(retry.AttemptTimeout(10 * time.Second))
+	random := rand.New(rand.NewPCG(1, 2)) // not for each run: then all would wait equally long
+	policy := retry.Default.With(retry.AttemptTimeout(10*time.Second), retry.WithRand(random.Float64))
 	m := reconnecttest.CheckCalls(t, func(dial reconnecttest.Dial) func(context.Context) (string, error) {
 		base := &http.Transport{DialContext: dial}
 		client := &http.Client{Transport: retryhttp.NewTransport(base, policy)} // for each run: budgets and pools are in it
