@@ -185,7 +185,7 @@ func TestCancel_FetchedAhead(t *testing.T) {
 	t.Parallel()
 	for tries := 1; !cancelsFetchedAhead(t); tries++ {
 		if tries == 20 {
-			t.Fatal("the worker did not keep jobs ahead for half a second, twenty times")
+			t.Fatal("the worker did not fetch jobs ahead and keep them, twenty times")
 		}
 	}
 }
