@@ -88,17 +88,18 @@ func (e *failure) Unwrap() []error {
 
 // Error codes of the server for which nats.go has no names.
 const (
-	codeInsufficientResources jetstream.ErrorCode = 10023 // the server's limit of storage or memory is reached
-	codeStorageExceeded       jetstream.ErrorCode = 10047
-	codeStoreFailed           jetstream.ErrorCode = 10077
-	codeNoPeers               jetstream.ErrorCode = 10005
-	codeAccountLimit          jetstream.ErrorCode = 10002
-	codeReplicas              jetstream.ErrorCode = 10074
-	codeTooManyRequests       jetstream.ErrorCode = 10167
-	codeTooManyStreams        jetstream.ErrorCode = 10027
-	codeNoMemory              jetstream.ErrorCode = 10028
-	codeMaxBytesRequired      jetstream.ErrorCode = 10113
-	codeNotUnique             jetstream.ErrorCode = 10100
+	// the server's limit of storage or memory is reached
+	codeInsufficientResources, codeStorageExceeded jetstream.ErrorCode = 10023, 10047
+
+	codeStoreFailed      jetstream.ErrorCode = 10077
+	codeNoPeers          jetstream.ErrorCode = 10005
+	codeAccountLimit     jetstream.ErrorCode = 10002
+	codeReplicas         jetstream.ErrorCode = 10074
+	codeTooManyRequests  jetstream.ErrorCode = 10167
+	codeTooManyStreams   jetstream.ErrorCode = 10027
+	codeNoMemory         jetstream.ErrorCode = 10028
+	codeMaxBytesRequired jetstream.ErrorCode = 10113
+	codeNotUnique        jetstream.ErrorCode = 10100
 )
 
 // explain wraps err with what was being done, what it means and what to do.

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/retrywhen/retrywhen/retry"
 )
 
 // stream returns the configuration of the queue's stream, whose present one is s. It keeps what it does not know, which
@@ -78,7 +80,8 @@ func (b *backend) ensureStream(ctx context.Context) (jetstream.Stream, error) {
 		made := b.config.stream(jetstream.StreamConfig{FirstSeq: number,
 			Metadata: map[string]string{numberKey: strconv.FormatUint(number, 10), protocolKey: "2"}})
 		made.Replicas = cmp.Or(made.Replicas, b.replicas())
-		s, err = b.js.CreateStream(ctx, made)
+		// nats-server 2.15.2 may fail to make the store of a stream that was deleted just before.
+		s, err = retry.Do(ctx, storePolicy.With(retry.Limit(4)), func(ctx context.Context) (jetstream.Stream, error) { return b.js.CreateStream(ctx, made) })
 		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another process was faster, but a cluster may not show its stream yet
 			s, err = b.js.Stream(ctx, name)
 		}

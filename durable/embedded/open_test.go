@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -87,10 +89,8 @@ func TestOpenInAnAccountWithLimits(t *testing.T) {
 			t.Parallel()
 			srv := start(t)
 			open(t, srv, durable.Config{Name: "another"})
-			if err := srv.NATS().GlobalAccount().UpdateJetStreamLimits(map[string]server.JetStreamAccountLimits{"": {MaxMemory: enough, MaxStore: enough,
-				MaxStreams: test.streams, MaxConsumers: test.consumers, MaxAckPending: enough, MaxBytesRequired: test.bytesRequired}}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, srv.NATS().GlobalAccount().UpdateJetStreamLimits(map[string]server.JetStreamAccountLimits{"": {MaxMemory: enough, MaxStore: enough,
+				MaxStreams: test.streams, MaxConsumers: test.consumers, MaxAckPending: enough, MaxBytesRequired: test.bytesRequired}}))
 			q, err := durable.Open(t.Context(), connect(t, srv), durable.Config{Name: "q"})
 			if test.want != nil {
 				if !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.text) {
@@ -210,6 +210,25 @@ func TestConcurrentOpens(t *testing.T) {
 		t.Errorf("%d of 20 Puts succeeded, want 1", n)
 	}
 }
+
+// A server that cannot make the stream's store, as may be right after a deletion, is asked again.
+func TestOpen_TheStoreCannotBeMade(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "jetstream", "$G", "streams", "retrywhen-q")
+	warnings := slog.New(slog.NewTextHandler(remover(file), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	srv, err := embedded.Start(dir, embedded.Logger(warnings))
+	must(t, err)
+	defer srv.Close()
+	must(t, os.MkdirAll(filepath.Dir(file), 0o700))
+	must(t, os.WriteFile(file, nil, 0o600))
+	put(t, open(t, srv, durable.Config{}), "")
+}
+
+// remover removes the file with this name at each line that is logged.
+type remover string
+
+func (name remover) Write(line []byte) (int, error) { return len(line), os.Remove(string(name)) }
 
 // A server that takes long does not delete the consumers that Open has made before Open makes them the queue's.
 func TestOpenOfASlowServer(t *testing.T) {
