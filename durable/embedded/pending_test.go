@@ -194,7 +194,7 @@ func TestWaitingRetries_TheServerIsKilled(t *testing.T) {
 	server := spawn(t, "server", dir, port)
 	// No jitter: the dictated delay is exact.
 	q := open(t, "nats://127.0.0.1:"+port, durable.Config{
-		Lease:  5 * time.Second, // until then, the server counts the deliveries from before the kill
+		Lease:  20 * time.Second, // until then, the server counts the deliveries from before the kill
 		Policy: retry.New(backoff.Constant(time.Second).Jitter(jitter.None)),
 	})
 
