@@ -94,9 +94,8 @@ func TestStore_Fresh(t *testing.T) {
 		return nil
 	}
 	m := &nats.Msg{Subject: q.config.subject("x", first), Header: nats.Header{}}
-	if _, err := q.store(t.Context(), step{id: "x", m: m, fresh: true, ours: func(*jetstream.RawStreamMsg) bool { return true }}, storePolicy); err != nil {
-		t.Fatal(err)
-	}
+	_, err := q.store(t.Context(), step{id: "x", m: m, fresh: true, ours: func(*jetstream.RawStreamMsg) bool { return true }}, storePolicy)
+	must(t, err)
 	if len(s.sent[0].Header) != 0 || get(s.sent[1].Header, headerLastSequence) != "0" {
 		t.Errorf("published with %v, then with %v", s.sent[0].Header, s.sent[1].Header)
 	}

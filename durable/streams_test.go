@@ -203,14 +203,13 @@ func TestEnsureConsumer_TheStreamWasDeleted(t *testing.T) {
 			l := new(library)
 			q := fakeQueue(t, new(server), Config{Name: "q"})
 			q.js = l
-			if _, err := q.ensureStream(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			_, err := q.ensureStream(t.Context())
+			must(t, err)
 			old := *l.stream
 			old.Metadata = maps.Clone(old.Metadata)
 			q.jobs = libraryStream{l: &library{stream: &old}}
 			next(l)
-			_, err := q.ensureConsumer(t.Context(), first)
+			_, err = q.ensureConsumer(t.Context(), first)
 			if !errors.Is(err, ErrGone) || strings.Contains(strings.Join(l.log, " "), "update") {
 				t.Errorf("got %v, want ErrGone; it did %v", err, l.log)
 			}

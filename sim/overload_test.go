@@ -466,9 +466,8 @@ func TestLayerPolicies(t *testing.T) {
 	}
 	place := func(p retry.Policy) float64 {
 		o := operation{policy: p}
-		if _, err := o.fail(errFailed, 0, 0); err != nil {
-			t.Fatal(err)
-		}
+		_, err := o.fail(errFailed, 0, 0)
+		must(t, err)
 		return word(t, o.state, "place")
 	}
 	golden := (math.Sqrt(5) - 1) / 2

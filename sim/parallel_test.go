@@ -144,9 +144,8 @@ func TestMomentsMerge(t *testing.T) {
 func TestManyLeavesNoGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // fails if a goroutine remains
 		sweep := Sweep{Strategies: classics(), Clients: []int{30}, Runs: 40, Network: DefaultNetwork}
-		if _, err := sweep.Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		_, err := sweep.Run(t.Context())
+		must(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		sweep.Progress = func(int64, int64) { cancel() }
 		sweep.Runs = 400

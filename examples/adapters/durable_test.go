@@ -47,9 +47,8 @@ func TestDurable_AJobCarriesItsTrace(t *testing.T) {
 	ctx, request := tracer.Start(t.Context(), "POST /orders")
 	carrier := propagation.MapCarrier{}
 	format.Inject(ctx, carrier)
-	if _, err := q.Put(ctx, []byte("letter"), durable.PutHeader("traceparent", carrier["traceparent"])); err != nil {
-		t.Fatal(err)
-	}
+	_, err = q.Put(ctx, []byte("letter"), durable.PutHeader("traceparent", carrier["traceparent"]))
+	check.Must(t, err)
 	request.End()
 
 	working, stop := context.WithTimeout(t.Context(), time.Minute)

@@ -75,12 +75,10 @@ func TestServer_Answers(t *testing.T) {
 			w = way(test.name)
 		}
 		c := dialTo(t, serving(t, NewServer(w, "GET /price", "12.50\n", time.Millisecond)))
-		if _, err := io.WriteString(c, test.request); err != nil {
-			t.Fatal(err)
-		}
+		_, err := io.WriteString(c, test.request)
+		check.Must(t, err)
 		in := bufio.NewReader(c)
 		var got []byte
-		var err error
 		for err == nil && (test.end != errOpen || !dateLine.Match(got) || len(dateLine.ReplaceAll(got, nil)) < len(test.want)) {
 			var b byte
 			if b, err = in.ReadByte(); err == nil {
@@ -111,9 +109,8 @@ func TestServer_Stale(t *testing.T) {
 	s := NewServer(way(kept), "GET /price", "x", time.Millisecond)
 	c := dialTo(t, serving(t, s))
 	_, _ = io.WriteString(c, get)
-	if _, err := io.ReadAll(c); err != nil {
-		t.Fatal(err)
-	}
+	_, err := io.ReadAll(c)
+	check.Must(t, err)
 	_, _ = io.WriteString(c, get)
 	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) && err != io.EOF {
 		t.Errorf("got %v", err)

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/retrywhen/retrywhen/internal/check"
 )
 
 var (
@@ -99,9 +101,7 @@ func documentCommands(t *testing.T) []string {
 		}
 		for _, document := range documents {
 			text, err := os.ReadFile(document)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			found := commandSpan.FindAllStringSubmatch(string(text), -1)
 			for _, block := range commandBlock.FindAllStringSubmatch(string(text), -1) {
 				found = append(found, commandLine.FindAllStringSubmatch(block[1], -1)...)
@@ -221,9 +221,7 @@ func TestInstallLines(t *testing.T) {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(versions, "main.info"), info, 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	env = append(env, "GOPROXY=file://"+filepath.Join(temp, "published", "cache", "download")+",file://"+filepath.Join(third, "cache", "download")+",off",
 		"GOMODCACHE="+filepath.Join(temp, "stranger"), "GOBIN="+filepath.Join(temp, "bin"), "GIT_CONFIG_COUNT=0", "GONOSUMCHECK=1", "GOSUMDB=off")
 	for line, file := range lines {

@@ -155,9 +155,8 @@ func testKills(t *testing.T, system, driver, source string) {
 	defer table.DB.Close()
 	ctx := t.Context()
 	for _, statement := range append(strings.Split(outbox.Schema, ";"), "CREATE TABLE effects (id TEXT NOT NULL)") {
-		if _, err := table.DB.ExecContext(ctx, statement); err != nil {
-			t.Fatal(err)
-		}
+		_, err := table.DB.ExecContext(ctx, statement)
+		check.Must(t, err)
 	}
 	err = inTx(ctx, table.DB, func(tx *sql.Tx) (err error) {
 		for i := range n {
@@ -226,9 +225,8 @@ func TestEnds(t *testing.T) {
 	ctx := t.Context()
 	execute := func(statement string) {
 		t.Helper()
-		if _, err := table.DB.ExecContext(ctx, statement); err != nil {
-			t.Fatal(err)
-		}
+		_, err := table.DB.ExecContext(ctx, statement)
+		check.Must(t, err)
 	}
 	row := func(id string) (claims int, lease int64, state string, dead bool, failure string) {
 		t.Helper()

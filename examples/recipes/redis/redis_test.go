@@ -133,9 +133,7 @@ func TestConsume_AProcessDies(t *testing.T) {
 	}
 	acknowledged := 0
 	jobs := consume(open(t, address), f)
-	if err := jobs(t.Context(), func(string) bool { acknowledged++; return acknowledged < 200 }); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, jobs(t.Context(), func(string) bool { acknowledged++; return acknowledged < 200 }))
 	pending, err := open(t, address).XPending(t.Context(), "jobs", "workers").Result()
 	if err != nil || pending.Count == 0 {
 		t.Fatalf("pending: %+v, %v", pending, err)
