@@ -208,6 +208,8 @@ func TestDocument_Periodic(t *testing.T) {
 	eventually(t, "there are five", func() bool { return attempts.jobs() >= 5 })
 	cancel()
 	all.Wait()
+	attempts.mu.Lock()
+	defer attempts.mu.Unlock()
 	for id, n := range attempts.byID {
 		if at, err := time.Parse("report-"+time.RFC3339, id); n != 1 || err != nil || time.Until(at) > 0 {
 			t.Errorf("%s: %d attempts, %v", id, n, err)
