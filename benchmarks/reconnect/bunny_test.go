@@ -57,10 +57,7 @@ func startBunny(t *testing.T) prove.Target {
 		Event: func(ctx context.Context, r prove.Run, n int) error {
 			return publisher.PublishWithContext(ctx, "", r.Name, false, false, amqp.Publishing{Body: fmt.Append(nil, "event ", n)})
 		},
-		Client: program(nil, func(r prove.Run) []string {
-			host, port, _ := net.SplitHostPort(r.Addr)
-			return []string{"ruby", "programs/consumer.rb", host, port, r.Name}
-		}),
+		Client: script("ruby", "programs/consumer.rb"),
 	}
 }
 

@@ -42,6 +42,12 @@ func over(dial dialFunc) (*http.Client, *http.Transport) {
 	return &http.Client{Transport: transport}, transport
 }
 
+// root returns a request for what is at the root of a server.
+func root(ctx context.Context) *http.Request {
+	r, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://server/", nil)
+	return r
+}
+
 func runR3labs(ctx context.Context, dial dialFunc, got func(string)) error {
 	client := r3labs.NewClient("http://server/events")
 	var transport *http.Transport
@@ -58,11 +64,7 @@ func runR3labs(ctx context.Context, dial dialFunc, got func(string)) error {
 func runEventSource(ctx context.Context, dial dialFunc, got func(string)) error {
 	client, transport := over(dial)
 	defer transport.CloseIdleConnections()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://server/", nil)
-	if err != nil {
-		return err
-	}
-	s, err := eventsource.SubscribeWithRequestAndOptions(request,
+	s, err := eventsource.SubscribeWithRequestAndOptions(root(ctx),
 		eventsource.StreamOptionHTTPClient(client),
 		eventsource.StreamOptionCanRetryFirstConnection(-1),
 		eventsource.StreamOptionReadTimeout(time.Minute),
@@ -90,12 +92,8 @@ func runEventSource(ctx context.Context, dial dialFunc, got func(string)) error 
 func runGoSSE(ctx context.Context, dial dialFunc, got func(string)) error {
 	client, transport := over(dial)
 	defer transport.CloseIdleConnections()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://server/", nil)
-	if err != nil {
-		return err
-	}
 	c := &sse.Client{HTTPClient: client, Backoff: sse.DefaultClient.Backoff}
-	conn := c.NewConnection(request)
+	conn := c.NewConnection(root(ctx))
 	conn.SubscribeToAll(func(e sse.Event) { got(e.LastEventID + " " + e.Data) })
 	return conn.Connect()
 }
@@ -104,11 +102,7 @@ func runGoSSE(ctx context.Context, dial dialFunc, got func(string)) error {
 func runDonovanhide(ctx context.Context, dial dialFunc, got func(string)) error {
 	client, transport := over(dial)
 	defer transport.CloseIdleConnections()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://server/", nil)
-	if err != nil {
-		return err
-	}
-	s, err := donovanhide.SubscribeWith("", client, request)
+	s, err := donovanhide.SubscribeWith("", client, root(ctx))
 	if err != nil {
 		return err
 	}

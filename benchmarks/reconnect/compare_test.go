@@ -93,23 +93,14 @@ func withoutParameters(said string) string {
 
 // TestServers compares what the servers of this package say to a client with what the real ones say, undisturbed.
 func TestServers(t *testing.T) {
-	if os.Getenv("RETRYWHEN_NIGHTLY") == "" {
-		t.Skip("it needs real servers; RETRYWHEN_NIGHTLY enables it")
-	}
+	nightly(t)
 	for _, c := range comparisons {
 		t.Run(c.name, func(t *testing.T) {
 			address, publish := c.start(t)
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			must(t, err)
-			ctx, cancel := context.WithCancel(t.Context())
-			var all sync.WaitGroup
-			defer all.Wait()
-			defer cancel()
 			serve, run := c.fresh()
-			all.Go(func() { serve(ctx, l) })
 			var ours, real string
 			var both sync.WaitGroup
-			both.Go(func() { ours = c.said(t, run, l.Addr().String(), func(string) error { return nil }) })
+			both.Go(func() { ours = c.said(t, run, serving(t, serve), func(string) error { return nil }) })
 			both.Go(func() { real = c.said(t, run, address, publish) })
 			both.Wait()
 			if ours, real = c.alike(ours), c.alike(real); ours != real {

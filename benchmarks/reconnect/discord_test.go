@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"sync"
 	"testing"
 	"time"
 
@@ -33,13 +32,7 @@ var discordSubject = realSubject{
 const discordFile = "bwmarrin/discordgo/blob/v0.29.0/wsapi.go"
 
 func startDiscord(t *testing.T) prove.Target {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	var serving sync.WaitGroup
-	serving.Go(func() { serveDiscord(ctx, l) })
-	t.Cleanup(func() { cancel(); serving.Wait() })
-	return prove.Target{Server: l.Addr().String(), AnyOrder: true, Client: func(ctx context.Context, r prove.Run, got func(string)) error {
+	return prove.Target{Server: serving(t, serveDiscord), AnyOrder: true, Client: func(ctx context.Context, r prove.Run, got func(string)) error {
 		return runDiscord(ctx, func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, network, r.Addr)
 		}, got)

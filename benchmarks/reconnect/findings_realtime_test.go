@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"net"
-	"os"
 	"runtime/debug"
 	"sync/atomic"
 	"testing"
@@ -103,9 +102,7 @@ func silenced(t *testing.T, target prove.Target, within time.Duration) (again, r
 
 // Without DialKeepAliveTime the watch does not notice silence, in the time in which it does with it.
 func TestEtcd_Silence(t *testing.T) {
-	if os.Getenv("RETRYWHEN_NIGHTLY") == "" {
-		t.Skip("it needs etcd; RETRYWHEN_NIGHTLY enables it")
-	}
+	nightly(t)
 	for _, alive := range []bool{false, true} {
 		parameters := keepalive.ClientParameters{}
 		if alive {
@@ -119,9 +116,7 @@ func TestEtcd_Silence(t *testing.T) {
 
 // Ping waits for the reply without a deadline, and holds the mutex that Close waits for.
 func TestPQ_Silence(t *testing.T) {
-	if os.Getenv("RETRYWHEN_NIGHTLY") == "" {
-		t.Skip("it needs PostgreSQL; RETRYWHEN_NIGHTLY enables it")
-	}
+	nightly(t)
 	if again, returns := silenced(t, startPostgres(t), 20*time.Second); again || returns {
 		t.Errorf("connected again: %v, returned: %v", again, returns)
 	}

@@ -81,11 +81,7 @@ func (s *server) dial(context.Context, string, string) (net.Conn, error) {
 	return client, nil
 }
 
-func (s *server) got(v string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.values = append(s.values, v)
-}
+func (s *server) got(v string) { s.mu.Lock(); defer s.mu.Unlock(); s.values = append(s.values, v) }
 
 func (s *server) close() {
 	s.mu.Lock()
@@ -97,11 +93,7 @@ func (s *server) close() {
 }
 
 // connections returns how many connections there were.
-func (s *server) connections() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.dials)
-}
+func (s *server) connections() int { s.mu.Lock(); defer s.mu.Unlock(); return len(s.dials) }
 
 // waits returns the times between the connections.
 func (s *server) waits() (all []time.Duration) {

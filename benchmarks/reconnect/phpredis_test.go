@@ -24,10 +24,7 @@ func startPHPRedis(t *testing.T) prove.Target {
 		Event: func(ctx context.Context, r prove.Run, n int) error {
 			return db.XAdd(ctx, &redis.XAddArgs{Stream: r.Name, Values: []string{"event", fmt.Sprint("event ", n)}}).Err()
 		},
-		Client: program(nil, func(r prove.Run) []string {
-			host, port, _ := net.SplitHostPort(r.Addr)
-			return []string{"php", "programs/stream.php", host, port, r.Name}
-		}),
+		Client: script("php", "programs/stream.php"),
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -41,6 +42,14 @@ func program(env []string, args func(r prove.Run) []string) func(context.Context
 	}
 }
 
+// script runs a program with the host, the port and the name of a run.
+func script(words ...string) func(context.Context, prove.Run, func(string)) error {
+	return program(nil, func(r prove.Run) []string {
+		host, port, _ := net.SplitHostPort(r.Addr)
+		return slices.Concat(words, []string{host, port, r.Name})
+	})
+}
+
 // needs skips a test without a program.
 func needs(t *testing.T, name string, args ...string) {
 	t.Helper()
@@ -71,10 +80,7 @@ func startPaho(t *testing.T) prove.Target {
 		Event: func(ctx context.Context, r prove.Run, n int) error {
 			return run(ctx, "mosquitto_pub", "-t", r.Name, "-m", fmt.Sprint("event ", n))
 		},
-		Client: program(nil, func(r prove.Run) []string {
-			host, port, _ := net.SplitHostPort(r.Addr)
-			return []string{python, "programs/subscriber.py", host, port, r.Name}
-		}),
+		Client: script(python, "programs/subscriber.py"),
 	}
 }
 
@@ -83,14 +89,8 @@ func startReconnectingWebSocket(t *testing.T) prove.Target {
 	needs(t, "node", "--version")
 	folder := t.TempDir()
 	needs(t, "npm", "install", "--silent", "--prefix", folder, "reconnecting-websocket@4.4.0", "ws@8.23.0")
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	served := make(chan struct{})
-	go func() { defer close(served); serveWebSocket(ctx, l) }()
-	t.Cleanup(func() { cancel(); <-served })
 	return prove.Target{
-		Server: l.Addr().String(),
+		Server: serving(t, serveWebSocket),
 		Client: program([]string{"NODE_PATH=" + filepath.Join(folder, "node_modules")}, func(r prove.Run) []string {
 			return []string{"node", "programs/reconnecting-websocket.js", r.Addr}
 		}),

@@ -96,9 +96,7 @@ func must(t testing.TB, err error) {
 
 // TestRealTime needs servers of Debian's, and a minute or two for each client. It logs what is found, and why.
 func TestRealTime(t *testing.T) {
-	if !long() {
-		t.Skip("it needs real servers; RETRYWHEN_NIGHTLY enables it")
-	}
+	nightly(t)
 	var rows strings.Builder
 	for _, s := range realSubjects {
 		t.Run(s.name, func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/coder/websocket"
@@ -24,6 +25,17 @@ const (
 	pace      = 100 * time.Millisecond
 	heartbeat = 10 * time.Second
 )
+
+// serving returns the address of a server that runs until the test ends.
+func serving(t *testing.T, serve serverRun) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	var all sync.WaitGroup
+	all.Go(func() { serve(ctx, l) })
+	t.Cleanup(func() { cancel(); all.Wait() })
+	return l.Addr().String()
+}
 
 // serveHTTP runs a handler until ctx ends.
 func serveHTTP(h http.HandlerFunc) func(context.Context, net.Listener) {

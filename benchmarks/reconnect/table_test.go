@@ -87,16 +87,17 @@ func short(line string) string {
 	return strings.ReplaceAll(values.ReplaceAllString(line, ""), scenarios, ")")
 }
 
-// long reports whether a test that takes minutes is to run: at night, to write its table, and if -run names a client.
-func long() bool {
-	return os.Getenv("RETRYWHEN_NIGHTLY") != "" || *write || strings.Contains(flag.Lookup("test.run").Value.String(), "/")
+// nightly skips a test that takes minutes, unless it is night, its table is to be written, or -run names a client.
+func nightly(t *testing.T) {
+	t.Helper()
+	if os.Getenv("RETRYWHEN_NIGHTLY") == "" && !*write && !strings.Contains(flag.Lookup("test.run").Value.String(), "/") {
+		t.Skip("it takes minutes, some with real servers; RETRYWHEN_NIGHTLY enables it")
+	}
 }
 
 // TestTable takes minutes. It logs what is found in each client, and where that is in its code.
 func TestTable(t *testing.T) {
-	if !long() {
-		t.Skip("it takes minutes; RETRYWHEN_NIGHTLY enables it")
-	}
+	nightly(t)
 	var rows strings.Builder
 	for _, s := range subjects {
 		t.Run(s.name, func(t *testing.T) {
