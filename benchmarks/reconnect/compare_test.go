@@ -98,9 +98,10 @@ func TestServers(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			address, publish := c.start(t)
 			serve, run := c.fresh()
+			own := serving(t, serve)
 			var ours, real string
 			var both sync.WaitGroup
-			both.Go(func() { ours = c.said(t, run, serving(t, serve), func(string) error { return nil }) })
+			both.Go(func() { ours = c.said(t, run, own, func(string) error { return nil }) })
 			both.Go(func() { real = c.said(t, run, address, publish) })
 			both.Wait()
 			if ours, real = c.alike(ours), c.alike(real); ours != real {

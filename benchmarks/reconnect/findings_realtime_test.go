@@ -103,11 +103,7 @@ func silenced(t *testing.T, target prove.Target, within time.Duration) (again, r
 // Without DialKeepAliveTime the watch does not notice silence, in the time in which it does with it.
 func TestEtcd_Silence(t *testing.T) {
 	nightly(t)
-	for _, alive := range []bool{false, true} {
-		parameters := keepalive.ClientParameters{}
-		if alive {
-			parameters = keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 3 * time.Second, PermitWithoutStream: true}
-		}
+	for alive, parameters := range map[bool]keepalive.ClientParameters{true: {Time: 10 * time.Second, Timeout: 3 * time.Second, PermitWithoutStream: true}, false: {}} {
 		if again, _ := silenced(t, startEtcd(parameters)(t), 20*time.Second); again != alive {
 			t.Errorf("with keepalive: %v, connected again: %v", alive, again)
 		}

@@ -28,6 +28,7 @@ const (
 
 // serving returns the address of a server that runs until the test ends.
 func serving(t *testing.T, serve serverRun) string {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
